@@ -1,0 +1,147 @@
+// Package diff finds the lines in which two texts differ.
+//
+// A line ends after "\n", after "\r" that no "\n" follows, or at the end of the
+// text; its terminator belongs to it, so texts that differ only in line ends
+// differ in every line. Results are exact: applying the changes to a gives b.
+package diff
+
+// Change says that the bytes [AStart, AEnd) of a became [BStart, BEnd) of b.
+// Both ranges begin and end at line boundaries; ALine and BLine are the 0-based
+// numbers of the lines at AStart and BStart.
+type Change struct {
+	AStart, AEnd int
+	BStart, BEnd int
+	ALine, BLine int
+}
+
+// Lines returns the changes that turn a into b, in order, not touching each
+// other. For up to a few hundred scattered edits the result is minimal; for a
+// rewrite the search is bounded and lines that are unique in both texts serve as
+// anchors, so the time stays near linear.
+func Lines(a, b string) []Change {
+	if a == b {
+		return nil
+	}
+	pre, preLines := commonPrefix(a, b)
+	suf := commonSuffix(a[pre:], b[pre:])
+	am, bm := a[pre:len(a)-suf], b[pre:len(b)-suf]
+
+	var in interner
+	as, bs := in.split(am), in.split(bm)
+	d := differ{a: as.ids, b: bs.ids}
+	d.run(0, len(as.ids), 0, len(bs.ids))
+
+	changes := make([]Change, len(d.out))
+	for i, r := range d.out {
+		changes[i] = Change{
+			AStart: pre + as.offset(r.a0), AEnd: pre + as.offset(r.a1),
+			BStart: pre + bs.offset(r.b0), BEnd: pre + bs.offset(r.b1),
+			ALine: preLines + r.a0, BLine: preLines + r.b0,
+		}
+	}
+	return changes
+}
+
+// commonPrefix returns the length in bytes and in lines of the whole lines at
+// which a and b both begin.
+func commonPrefix(a, b string) (size, lines int) {
+	n := min(len(a), len(b))
+	i := 0
+	for i < n && a[i] == b[i] {
+		i++
+	}
+	// Step back to a boundary that is one in both texts. "\r" at the very end of
+	// the common part is a boundary only when no "\n" follows in either.
+	for i > 0 && (!boundary(a, i) || !boundary(b, i)) {
+		i--
+	}
+	for j := 0; j < i; j++ {
+		if boundary(a, j+1) {
+			lines++
+		}
+	}
+	return i, lines
+}
+
+// commonSuffix returns the length in bytes of the whole lines with which a and b
+// both end. Both texts begin at a line start.
+func commonSuffix(a, b string) int {
+	n := min(len(a), len(b))
+	i := 0
+	for i < n && a[len(a)-1-i] == b[len(b)-1-i] {
+		i++
+	}
+	for i > 0 && (!boundary(a, len(a)-i) || !boundary(b, len(b)-i)) {
+		i--
+	}
+	return i
+}
+
+// boundary reports whether a line begins at byte i of s.
+func boundary(s string, i int) bool {
+	if i == 0 {
+		return true
+	}
+	switch s[i-1] {
+	case '\n':
+		return true
+	case '\r':
+		return i == len(s) || s[i] != '\n'
+	}
+	return i == len(s)
+}
+
+// interner gives equal lines equal numbers.
+type interner struct {
+	ids map[string]int32
+}
+
+type lines struct {
+	ids    []int32
+	starts []int // byte offset of each line
+	end    int
+}
+
+func (l lines) offset(i int) int {
+	if i < len(l.starts) {
+		return l.starts[i]
+	}
+	return l.end
+}
+
+func (in *interner) split(s string) lines {
+	if in.ids == nil {
+		in.ids = make(map[string]int32)
+	}
+	l := lines{end: len(s)}
+	for start := 0; start < len(s); {
+		end := start + NextLine(s[start:])
+		line := s[start:end]
+		id, ok := in.ids[line]
+		if !ok {
+			id = int32(len(in.ids))
+			in.ids[line] = id
+		}
+		l.ids = append(l.ids, id)
+		l.starts = append(l.starts, start)
+		start = end
+	}
+	return l
+}
+
+// NextLine returns the length in bytes of the first line of s, its terminator
+// included.
+func NextLine(s string) int {
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '\n':
+			return i + 1
+		case '\r':
+			if i+1 < len(s) && s[i+1] == '\n' {
+				return i + 2
+			}
+			return i + 1
+		}
+	}
+	return len(s)
+}
