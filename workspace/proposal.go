@@ -1,0 +1,251 @@
+package workspace
+
+import (
+	"slices"
+	"strings"
+
+	"redline/workspace/diff"
+)
+
+// State is how far a proposal has come.
+type State string
+
+// The states of a proposal (WIRE.md, Proposal.state).
+const (
+	Open      State = "open"      // hunks wait for a decision
+	Applying  State = "applying"  // accepted hunks are on their way into the documents
+	Settled   State = "settled"   // every hunk is decided and accounted for
+	Conflict  State = "conflict"  // settled, but some hunk could not be applied
+	Withdrawn State = "withdrawn" // cancelled before it was decided
+)
+
+// HunkState is what became of one hunk. The zero value is Pending, and a pending
+// hunk changes nothing.
+type HunkState int
+
+// The states of a hunk.
+const (
+	Pending HunkState = iota
+	Accepted
+	Rejected
+	Amended    // in the document, with a text that the user changed
+	Conflicted // cannot be applied: the user's text stands where it would go
+)
+
+func (s HunkState) String() string {
+	return [...]string{"pending", "accepted", "rejected", "amended", "conflict"}[s]
+}
+
+// A Proposal is a set of file changes the model wants, decided hunk by hunk.
+// It is owned by one goroutine at a time; hand out copies (Clone).
+type Proposal struct {
+	ID        string
+	Rev       int // grows with every change of the proposal; decisions name it
+	SessionID string
+	TurnID    string
+	CallIDs   []string
+	Title     string
+	State     State
+	Files     []*FileChange
+}
+
+// A FileChange is the part of a proposal that concerns one file.
+type FileChange struct {
+	ID   string
+	Path string
+	Op   Op
+	Base *File // what the change was made against; nil for OpCreate
+	// Version of the open document the hunks' Start and End refer to; nil when
+	// they refer to the file on disk.
+	Version *int32
+	Hunks   []*Hunk
+
+	// text is the base with the accepted hunks in it: what the document would be
+	// had the user typed nothing. Hunks keep their place in it (from, to), so that
+	// a conflict heals when the user takes the typing back.
+	text string
+}
+
+// A Hunk is one run of whole lines to be replaced.
+type Hunk struct {
+	ID         string
+	Start, End int // bytes of the current text (see FileChange.Version)
+	Old, New   string
+	State      HunkState
+	Reason     string // why it is rejected or in conflict, in the user's or our words
+	// Final is what stands in the document instead of New when amended.
+	Final   string
+	CallIDs []string
+
+	from, to       int // bytes of FileChange.text
+	newFrom, newTo int // bytes of the staged text, used while cutting hunks
+}
+
+// Clone returns a deep copy. Base is shared: it never changes.
+func (p *Proposal) Clone() *Proposal {
+	c := *p
+	c.CallIDs = slices.Clone(p.CallIDs)
+	c.Files = make([]*FileChange, len(p.Files))
+	for i, f := range p.Files {
+		fc := *f
+		if f.Version != nil {
+			v := *f.Version
+			fc.Version = &v
+		}
+		fc.Hunks = make([]*Hunk, len(f.Hunks))
+		for j, h := range f.Hunks {
+			hc := *h
+			hc.CallIDs = slices.Clone(h.CallIDs)
+			fc.Hunks[j] = &hc
+		}
+		c.Files[i] = &fc
+	}
+	return &c
+}
+
+// Pending reports whether any hunk waits for a decision.
+func (p *Proposal) Pending() bool {
+	for h := range p.Hunks() {
+		if h.State == Pending {
+			return true
+		}
+	}
+	return false
+}
+
+// Hunks yields the hunks of all files in order.
+func (p *Proposal) Hunks() func(yield func(*Hunk) bool) {
+	return func(yield func(*Hunk) bool) {
+		for _, f := range p.Files {
+			for _, h := range f.Hunks {
+				if !yield(h) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Finish sets the state that follows from the hunks when none is pending.
+func (p *Proposal) Finish() {
+	p.State = Settled
+	for h := range p.Hunks() {
+		if h.State == Conflicted {
+			p.State = Conflict
+		}
+	}
+}
+
+// Stat returns the number of lines that the hunks of f add and remove.
+func (f *FileChange) Stat() (added, removed int) {
+	for _, h := range f.Hunks {
+		added += lineCount(h.New)
+		removed += lineCount(h.Old)
+	}
+	return added, removed
+}
+
+// Text returns what f's hunks refer to before any typing: base and accepted hunks.
+func (f *FileChange) Text() string { return f.text }
+
+// Rebase moves the undecided hunks of f to their places in now, the text of the
+// file at this moment. A hunk whose lines the user changed becomes Conflicted; it
+// becomes Pending again when they are as before. It reports whether a hunk moved
+// or changed its state.
+func (f *FileChange) Rebase(now string) (changed bool) {
+	changes := diff.Lines(f.text, now)
+	for _, h := range f.Hunks {
+		start, end, ok := locate(changes, h.from, h.to)
+		if h.State != Pending && h.State != Conflicted {
+			h.Start, h.End = start, end
+			continue
+		}
+		was, wasStart, wasEnd := h.State, h.Start, h.End
+		h.Start, h.End = start, end
+		switch {
+		case ok:
+			if h.State == Conflicted {
+				h.State, h.Reason = Pending, ""
+			}
+		case start <= end && now[start:end] == h.New && h.New != "":
+			// The user typed what the hunk wanted.
+			h.State, h.Reason = Accepted, "the document already had this text"
+		default:
+			h.State, h.Reason = Conflicted, "the user changed these lines meanwhile"
+		}
+		if h.State != was || h.Start != wasStart || h.End != wasEnd {
+			changed = true
+		}
+	}
+	return changed
+}
+
+// locate maps the range [from, to) of a text over the changes made to it. ok is
+// false when a change overlaps the range, or when text was inserted exactly where
+// the range, being empty, would insert: nobody can know which goes first. The
+// result is then the region of the new text that stands for the range.
+func locate(changes []diff.Change, from, to int) (start, end int, ok bool) {
+	ok = true
+	before := 0 // growth of the text in front of the range
+	inside := 0 // growth from there to its end
+	start, end = -1, -1
+	for _, c := range changes {
+		grow := (c.BEnd - c.BStart) - (c.AEnd - c.AStart)
+		isBefore, isAfter := c.AEnd <= from, c.AStart >= to
+		if from == to && c.AStart == c.AEnd {
+			isBefore, isAfter = c.AStart < from, c.AStart > to
+		}
+		switch {
+		case isBefore:
+			before += grow
+			continue
+		case isAfter:
+		default:
+			if ok {
+				start = min(from+before, c.BStart)
+			}
+			ok = false
+			inside += grow
+			end = max(to+before+inside, c.BEnd)
+			continue
+		}
+		break
+	}
+	if ok {
+		return from + before, to + before, true
+	}
+	return start, end, false
+}
+
+// Splice returns now with the given hunks of f in it, whose Start and End must
+// refer to now, and the edits that do it.
+func Splice(now string, hunks []*Hunk) (string, []Edit, error) {
+	edits := make([]Edit, len(hunks))
+	for i, h := range hunks {
+		edits[i] = Edit{h.Start, h.End, h.New}
+	}
+	after, err := Apply(now, edits)
+	return after, edits, err
+}
+
+// Land records that h is in the document with the text final, which is h.New
+// unless the user amended it.
+func (f *FileChange) Land(h *Hunk, final string) {
+	h.State = Accepted
+	if final != h.New {
+		h.State, h.Final = Amended, final
+	}
+	var b strings.Builder
+	b.WriteString(f.text[:h.from])
+	b.WriteString(final)
+	b.WriteString(f.text[h.to:])
+	delta := len(final) - (h.to - h.from)
+	for _, o := range f.Hunks {
+		if o != h && o.from >= h.to {
+			o.from += delta
+			o.to += delta
+		}
+	}
+	h.to = h.from + len(final)
+	f.text = b.String()
+}
