@@ -17,7 +17,7 @@ import (
 
 var (
 	seedFlag  = flag.Int64("seed", -1, "compare with git on the tree of this seed only")
-	treesFlag = flag.Int("trees", 300, "random trees to compare with git")
+	treesFlag = flag.Int("trees", 200, "random trees to compare with git")
 )
 
 // TestAgainstGit builds random trees with random rule files and expects, for each entry, git's own verdict and the very
