@@ -5,6 +5,8 @@
 // differ in every line. Results are exact: applying the changes to a gives b.
 package diff
 
+import "strings"
+
 // Change says that the bytes [AStart, AEnd) of a became [BStart, BEnd) of b.
 // Both ranges begin and end at line boundaries; ALine and BLine are the 0-based
 // numbers of the lines at AStart and BStart.
@@ -18,15 +20,21 @@ type Change struct {
 // other. For up to a few hundred scattered edits the result is minimal; for a
 // rewrite the search is bounded and lines that are unique in both texts serve as
 // anchors, so the time stays near linear.
-func Lines(a, b string) []Change {
+func Lines(a, b string) []Change { return compare(a, b, true) }
+
+// LinesLF is [Lines] for texts in which only "\n" ends a line; a "\r" is a
+// character like any other.
+func LinesLF(a, b string) []Change { return compare(a, b, false) }
+
+func compare(a, b string, cr bool) []Change {
 	if a == b {
 		return nil
 	}
-	pre, preLines := commonPrefix(a, b)
-	suf := commonSuffix(a[pre:], b[pre:])
+	pre, preLines := commonPrefix(a, b, cr)
+	suf := commonSuffix(a[pre:], b[pre:], cr)
 	am, bm := a[pre:len(a)-suf], b[pre:len(b)-suf]
 
-	var in interner
+	in := interner{cr: cr}
 	as, bs := in.split(am), in.split(bm)
 	d := differ{a: as.ids, b: bs.ids}
 	d.run(0, len(as.ids), 0, len(bs.ids))
@@ -44,7 +52,7 @@ func Lines(a, b string) []Change {
 
 // commonPrefix returns the length in bytes and in lines of the whole lines at
 // which a and b both begin.
-func commonPrefix(a, b string) (size, lines int) {
+func commonPrefix(a, b string, cr bool) (size, lines int) {
 	n := min(len(a), len(b))
 	i := 0
 	for i < n && a[i] == b[i] {
@@ -52,11 +60,11 @@ func commonPrefix(a, b string) (size, lines int) {
 	}
 	// Step back to a boundary that is one in both texts. "\r" at the very end of
 	// the common part is a boundary only when no "\n" follows in either.
-	for i > 0 && (!boundary(a, i) || !boundary(b, i)) {
+	for i > 0 && (!boundary(a, i, cr) || !boundary(b, i, cr)) {
 		i--
 	}
 	for j := 0; j < i; j++ {
-		if boundary(a, j+1) {
+		if boundary(a, j+1, cr) {
 			lines++
 		}
 	}
@@ -65,20 +73,20 @@ func commonPrefix(a, b string) (size, lines int) {
 
 // commonSuffix returns the length in bytes of the whole lines with which a and b
 // both end. Both texts begin at a line start.
-func commonSuffix(a, b string) int {
+func commonSuffix(a, b string, cr bool) int {
 	n := min(len(a), len(b))
 	i := 0
 	for i < n && a[len(a)-1-i] == b[len(b)-1-i] {
 		i++
 	}
-	for i > 0 && (!boundary(a, len(a)-i) || !boundary(b, len(b)-i)) {
+	for i > 0 && (!boundary(a, len(a)-i, cr) || !boundary(b, len(b)-i, cr)) {
 		i--
 	}
 	return i
 }
 
 // boundary reports whether a line begins at byte i of s.
-func boundary(s string, i int) bool {
+func boundary(s string, i int, cr bool) bool {
 	if i == 0 {
 		return true
 	}
@@ -86,13 +94,14 @@ func boundary(s string, i int) bool {
 	case '\n':
 		return true
 	case '\r':
-		return i == len(s) || s[i] != '\n'
+		return i == len(s) || (cr && s[i] != '\n')
 	}
 	return i == len(s)
 }
 
 // interner gives equal lines equal numbers.
 type interner struct {
+	cr  bool // "\r" ends a line
 	ids map[string]int32
 }
 
@@ -115,7 +124,7 @@ func (in *interner) split(s string) lines {
 	}
 	l := lines{end: len(s)}
 	for start := 0; start < len(s); {
-		end := start + NextLine(s[start:])
+		end := start + in.next(s[start:])
 		line := s[start:end]
 		id, ok := in.ids[line]
 		if !ok {
@@ -127,6 +136,16 @@ func (in *interner) split(s string) lines {
 		start = end
 	}
 	return l
+}
+
+func (in *interner) next(s string) int {
+	if in.cr {
+		return NextLine(s)
+	}
+	if i := strings.IndexByte(s, '\n'); i >= 0 {
+		return i + 1
+	}
+	return len(s)
 }
 
 // NextLine returns the length in bytes of the first line of s, its terminator

@@ -28,7 +28,7 @@ func check(t testing.TB, a, b string) []Change {
 			s string
 			i int
 		}{{a, c.AStart}, {a, c.AEnd}, {b, c.BStart}, {b, c.BEnd}} {
-			if !boundary(p.s, p.i) {
+			if !boundary(p.s, p.i, true) {
 				t.Fatalf("change %+v: %d is inside a line of %q", c, p.i, p.s)
 			}
 		}
