@@ -148,14 +148,14 @@ func (s *headerSource) header() (int64, error) {
 			problem = ""
 			continue
 		}
-		value, found := contentLength(line)
+		value, at, found := contentLength(line)
 		if found && whole {
 			n, err := strconv.ParseUint(string(value), 10, 63)
 			if err != nil {
 				length, problem = -1, fmt.Sprintf("invalid Content-Length %.40q", value)
 				continue
 			}
-			length, size = int64(n), len(line)
+			length, size = int64(n), len(line)-at
 		}
 		if length < 0 && size > s.maxHeader && !s.lost {
 			s.lost = true
@@ -181,23 +181,24 @@ func (s *headerSource) line() (line []byte, whole bool, err error) {
 	return line, err == nil, err
 }
 
-// contentLength finds a Content-Length field in a line and returns its value.
-func contentLength(line []byte) (value []byte, found bool) {
+// contentLength finds a Content-Length field in a line and returns its value and
+// where the field starts.
+func contentLength(line []byte) (value []byte, at int, found bool) {
 	const name = "content-length"
 	line = bytes.TrimRight(line, "\r\n")
 	colon := bytes.LastIndexByte(line, ':')
 	if colon < 0 {
-		return nil, false
+		return nil, 0, false
 	}
 	field := bytes.TrimRight(line[:colon], " \t")
 	start := len(field) - len(name)
 	if start < 0 || !bytes.EqualFold(field[start:], []byte(name)) {
-		return nil, false
+		return nil, 0, false
 	}
 	if start > 0 && isToken(field[start-1]) {
-		return nil, false // another field, such as X-Content-Length
+		return nil, 0, false // another field, such as X-Content-Length
 	}
-	return bytes.Trim(line[colon+1:], " \t"), true
+	return bytes.Trim(line[colon+1:], " \t"), start, true
 }
 
 // isToken reports whether c can be part of a header field's name (RFC 9110 token).

@@ -45,9 +45,12 @@ func newOutbox(framing Framing, soft int, tap func(Direction, []byte)) *outbox {
 // the others wait for room until ctx ends. A body larger than the bound is
 // taken when the queue is empty.
 func (o *outbox) put(ctx context.Context, body []byte, urgent bool) error {
-	limit := o.soft
-	if urgent {
-		limit = o.hard
+	limit := o.hard
+	if !urgent {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		limit = o.soft
 	}
 	for {
 		o.mu.Lock()

@@ -1,0 +1,259 @@
+package rpc
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+)
+
+// ending starts a connection with a handler that is at work when the end comes.
+// heed says whether it ends with its context.
+func ending(t *testing.T, mode Mode, heed bool) (c *Conn, p *peer, hold chan struct{}) {
+	t.Helper()
+	r := base()
+	started := make(chan struct{}, 1)
+	hold = make(chan struct{})
+	Handle(r, "work", mode, func(ctx context.Context, _ *none) (none, error) {
+		started <- struct{}{}
+		if heed {
+			<-ctx.Done()
+			return none{}, ctx.Err()
+		}
+		<-hold
+		return none{}, nil
+	})
+	c, p = connect(t, r, Options{})
+	p.initialize()
+	p.send(`{"jsonrpc":"2.0","id":1,"method":"work"}`)
+	<-started
+	return c, p, hold
+}
+
+func TestEnds(t *testing.T) {
+	const exit = `{"jsonrpc":"2.0","method":"exit"}`
+	const shutdown = `{"jsonrpc":"2.0","id":2,"method":"shutdown"}`
+	for _, tt := range []struct {
+		name string
+		mode Mode
+		end  func(c *Conn, p *peer)
+		code int
+	}{
+		{"end of input", Async, func(_ *Conn, p *peer) { _ = p.conn.Close() }, 0},
+		{"end of input, queue held", Inline, func(_ *Conn, p *peer) { _ = p.conn.Close() }, 0},
+		{"exit", Async, func(_ *Conn, p *peer) { p.send(exit) }, 1},
+		{"exit, queue held", Inline, func(_ *Conn, p *peer) { p.send(exit) }, 1},
+		{"shutdown and exit", Async, func(_ *Conn, p *peer) { p.send(shutdown); p.send(exit) }, 0},
+		{"close", Inline, func(c *Conn, _ *peer) { _ = c.Close() }, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c, p, _ := ending(t, tt.mode, true)
+			deadline(t, "the end", func() {
+				tt.end(c, p)
+				if err := c.Wait(); err != nil {
+					t.Errorf("Wait: %v", err)
+				}
+			})
+			if c.ExitCode() != tt.code {
+				t.Errorf("exit code %d, want %d", c.ExitCode(), tt.code)
+			}
+			if err := c.Notify(context.Background(), "x", nil); !errors.Is(err, ErrClosed) {
+				t.Errorf("Notify afterwards: %v", err)
+			}
+			if err := c.Call(context.Background(), "x", nil, nil); !errors.Is(err, ErrClosed) {
+				t.Errorf("Call afterwards: %v", err)
+			}
+		})
+	}
+}
+
+// TestStuckHandler checks that a handler that ignores its context delays the end
+// by less than a second, and is named.
+func TestStuckHandler(t *testing.T) {
+	for _, mode := range []Mode{Async, Inline} {
+		c, p, hold := ending(t, mode, false)
+		deadline(t, "the end", func() {
+			_ = p.conn.Close()
+			if err := c.Wait(); err == nil || !strings.Contains(err.Error(), "work") {
+				t.Errorf("Wait: %v", err)
+			}
+		})
+		close(hold)
+		<-c.rpc.Done()
+	}
+}
+
+func TestContextEnds(t *testing.T) {
+	a, b := sockets(t)
+	defer b.Close()
+	c := NewConn(a, Options{})
+	ctx, cancel := context.WithCancel(context.Background())
+	c.Go(ctx, base())
+	deadline(t, "the end", func() {
+		cancel()
+		if err := c.Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestAfterShutdown checks what is still allowed after shutdown: exit.
+func TestAfterShutdown(t *testing.T) {
+	c, p := connect(t, base(), Options{})
+	p.initialize()
+	if got := p.answer(`{"jsonrpc":"2.0","id":1,"method":"shutdown"}`); got != `{"id":1,"jsonrpc":"2.0","result":null}` {
+		t.Errorf("shutdown: %s", got)
+	}
+	for _, method := range []string{"echo", "shutdown", "initialize", "no/such"} {
+		if got := p.answer(`{"jsonrpc":"2.0","id":2,"method":"` + method + `"}`); !strings.Contains(got, `-32600`) {
+			t.Errorf("%s after shutdown: %s", method, got)
+		}
+	}
+	p.send(`{"jsonrpc":"2.0","method":"exit"}`)
+	if code := c.ExitCode(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// closedInput is stdin after the end of a pipe, and stdout.
+type closedInput struct {
+	io.Reader
+	out bytes.Buffer
+}
+
+func (c *closedInput) Write(b []byte) (int, error) { return c.out.Write(b) }
+func (*closedInput) Close() error                  { return nil }
+
+// TestPipedInput checks that requests are answered although the input ends right
+// after them, those of quick async handlers too.
+func TestPipedInput(t *testing.T) {
+	for range 50 {
+		r := base()
+		Handle(r, "quick", Async, func(context.Context, *none) (string, error) { return "done", nil })
+		rw := &closedInput{Reader: strings.NewReader(
+			frame(`{"jsonrpc":"2.0","id":1,"method":"initialize"}`) + frame(`{`) +
+				frame(`{"jsonrpc":"2.0","id":2,"method":"quick"}`) + frame(`{"jsonrpc":"2.0","id":3,"method":"echo"}`))}
+		if err := Serve(context.Background(), rw, r, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{`"id":1,"result"`, `-32700`, `"id":2,"result":"done"`, `"id":3,"result"`} {
+			if !strings.Contains(rw.out.String(), want) {
+				t.Fatalf("no %s in %s", want, rw.out.String())
+			}
+		}
+	}
+}
+
+// TestInputCut checks that an end within a frame is an error, and that bare JSON
+// is told what it lacks.
+func TestInputCut(t *testing.T) {
+	for _, tt := range []struct{ in, err, out string }{
+		{"", "", ""},
+		{"Content-Length: 10\r\n\r\n{}", "unexpected EOF", ""},
+		{"Content-Length: 10\r\n", "unexpected EOF", ""},
+		{`{"jsonrpc":"2.0","id":1,"method":"initialize"}`, "unexpected EOF", "without a Content-Length"},
+	} {
+		rw := &closedInput{Reader: strings.NewReader(tt.in)}
+		err := Serve(context.Background(), rw, base(), Options{})
+		if (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+			t.Errorf("%q: %v, want %s", tt.in, err, tt.err)
+		}
+		if !strings.Contains(rw.out.String(), tt.out) {
+			t.Errorf("%q: wrote %q, want %s", tt.in, rw.out.String(), tt.out)
+		}
+	}
+}
+
+// brokenWriter reads until closed and fails each write.
+type brokenWriter struct {
+	*io.PipeReader
+}
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, os.ErrPermission }
+
+func TestWriteError(t *testing.T) {
+	r, w := io.Pipe()
+	c := NewConn(brokenWriter{r}, Options{QueueBytes: 10})
+	c.Go(context.Background(), base())
+	deadline(t, "the end", func() {
+		if err := c.Notify(context.Background(), "x", nil); err != nil {
+			t.Error(err) // it is only queued
+		}
+		if err := c.Wait(); !errors.Is(err, os.ErrPermission) || !errors.Is(err, ErrClosed) {
+			t.Errorf("Wait: %v", err)
+		}
+	})
+	if c.ExitCode() != 1 {
+		t.Errorf("exit code %d", c.ExitCode())
+	}
+	_ = w.Close()
+}
+
+// TestSlowPeer checks the bound of the queue: notifications wait for room and
+// give up with their context, answers are not held up, and an end is possible.
+func TestSlowPeer(t *testing.T) {
+	ours, theirs := io.Pipe() // what we write; nobody reads at first
+	in, feed := io.Pipe()
+	c := NewConn(Pair(in, theirs), Options{QueueBytes: 1000, NoLifecycle: true})
+	c.Go(context.Background(), base())
+	// One write may be under way and one batch queued; the rest must wait.
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	big := strings.Repeat("x", 600)
+	var sent int
+	for {
+		done := make(chan error, 1)
+		go func() { done <- c.Notify(ctx, "n", big) }()
+		if sent == 2 {
+			cancel()
+		}
+		if err := <-done; err != nil {
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("Notify: %v", err)
+			}
+			break
+		}
+		sent++
+	}
+	if sent > 3 {
+		t.Errorf("%d notifications taken", sent)
+	}
+	if _, err := io.WriteString(feed, frame(`{"jsonrpc":"2.0","id":1,"method":"echo","params":{"x":1}}`)); err != nil {
+		t.Fatal(err)
+	}
+	var got bytes.Buffer
+	copied := make(chan struct{})
+	go func() {
+		defer close(copied)
+		_, _ = io.Copy(&got, ours)
+	}()
+	_ = feed.Close()
+	if err := c.Wait(); err != nil {
+		t.Error(err)
+	}
+	<-copied
+	if n := strings.Count(got.String(), `"method":"n"`); n != sent {
+		t.Errorf("%d notifications arrived of %d", n, sent)
+	}
+	if !strings.Contains(got.String(), `"result":{"x":1}`) {
+		t.Error("the answer is missing")
+	}
+}
+
+// TestNobodyReads checks that an end is not held up by a peer that stopped reading.
+func TestNobodyReads(t *testing.T) {
+	_, theirs := io.Pipe()
+	in, feed := io.Pipe()
+	c := NewConn(Pair(in, theirs), Options{})
+	c.Go(context.Background(), base())
+	if err := c.Notify(context.Background(), "n", nil); err != nil {
+		t.Error(err)
+	}
+	deadline(t, "the end", func() {
+		_ = feed.Close()
+		_ = c.Wait()
+	})
+}
