@@ -1,0 +1,91 @@
+package match
+
+import "strings"
+
+// maxPlaces bounds the places one search collects when fewer are expected; the rest is only counted.
+const maxPlaces = 10000
+
+// exact finds old byte for byte. With bounded set, places inside a word do not count.
+func (s *search) exact(old, new string, bounded bool) []Edit {
+	spans, found := s.occurrences(s.text, old, bounded)
+	return s.edits(spans, found, old, new, Count)
+}
+
+// occurrences returns the spans of old in text, not overlapping, and their number, which may exceed the spans kept.
+func (s *search) occurrences(text, old string, bounded bool) (spans [][2]int, found int) {
+	limit := max(maxPlaces, s.expected)
+	for at := 0; ; {
+		i := strings.Index(text[at:], old)
+		if i < 0 {
+			return spans, found
+		}
+		i += at
+		at = i + len(old)
+		if bounded && !wordBounded(text, i, at) {
+			at = i + 1
+			continue
+		}
+		found++
+		if found > limit {
+			// Enough is known to refuse; the rest is only counted.
+			return spans, found + strings.Count(text[at:], old)
+		}
+		spans = append(spans, [2]int{i, at})
+	}
+}
+
+// edits replaces the spans by new, or sets the error when their number is not the expected one.
+func (s *search) edits(spans [][2]int, found int, old, new string, wrong Kind) []Edit {
+	if found == 0 {
+		return nil
+	}
+	if found != s.expected || len(spans) != found {
+		s.err = &Error{Kind: wrong, Expected: s.expected, Found: found, Excerpts: places(s.text, spans)}
+		return nil
+	}
+	out := make([]Edit, 0, len(spans))
+	for _, sp := range spans {
+		out = append(out, Edit{Start: sp[0], End: sp[1], New: s.ends.adopt(s.text, sp[0], sp[1], new)})
+	}
+	return out
+}
+
+// exactButLineEnds finds old with the line ends of both sides taken alike.
+func (s *search) exactButLineEnds(old, new string, bounded bool) []Edit {
+	lf := strings.ReplaceAll(strings.TrimPrefix(old, "\uFEFF"), "\r\n", "\n")
+	if lf == "" {
+		return nil
+	}
+	if lf == old && (s.ends.crlf == 0 || strings.IndexByte(old, '\n') < 0) {
+		return nil // the same search as the exact one
+	}
+	if strings.HasPrefix(old, "\uFEFF") {
+		new = strings.TrimPrefix(new, "\uFEFF")
+	}
+	if s.ends.crlf == 0 {
+		spans, found := s.occurrences(s.text, lf, bounded)
+		return s.edits(spans, found, lf, new, Count)
+	}
+	spans, found := s.occurrences(strings.ReplaceAll(s.text, "\r\n", "\n"), lf, bounded)
+	return s.edits(s.withReturns(spans), found, lf, new, Count)
+}
+
+// withReturns moves spans of the text without its carriage returns to the text as it is.
+func (s *search) withReturns(spans [][2]int) [][2]int {
+	at, skipped := 0, 0 // at counts in the text as it is
+	move := func(to int) int {
+		for {
+			i := strings.Index(s.text[at:], "\r\n")
+			if i < 0 || at+i-skipped >= to {
+				return to + skipped
+			}
+			at += i + 2
+			skipped++
+		}
+	}
+	for i := range spans {
+		spans[i][0] = move(spans[i][0])
+		spans[i][1] = move(spans[i][1])
+	}
+	return spans
+}
