@@ -39,7 +39,8 @@ func newBlock(s string) block {
 			b.tail++
 			continue
 		}
-		b.lines = append(b.lines, blockLine{gap: b.tail, indent: indent, text: text, trail: p[len(indent)+len(text):]})
+		trail := p[len(indent)+len(text):]
+		b.lines = append(b.lines, blockLine{gap: b.tail, indent: plainBlanks(indent), text: text, trail: trail})
 		b.tail = 0
 		buf = squash(buf[:0], text)
 		b.hashes = append(b.hashes, maphash.Bytes(seed, buf))
@@ -51,6 +52,22 @@ func newBlock(s string) block {
 func splitIndent(line string) (indent, text string) {
 	text = strings.TrimLeftFunc(line, isGap)
 	return line[:len(line)-len(text)], strings.TrimRightFunc(text, isGap)
+}
+
+// plainBlanks spells whitespace with spaces and tabs only.
+func plainBlanks(s string) string {
+	if isASCII(s) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if p, ok := plain(r); ok {
+			b.WriteString(p)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
 
 // wordBounded reports whether text[start:end] neither starts nor ends inside a word.

@@ -2,13 +2,18 @@ package match
 
 import "strings"
 
-// escapes is a set of escape sequences, by the byte after the backslash, and what each stands for.
-type escapes map[byte]byte
+// escapes is a set of escape sequences that may have been written once too often.
+type escapes struct {
+	of map[byte]byte // what the byte after the backslash stands for
+	// inStrings keeps the sequences that a quote follows: those end a string literal of the program, as in "done\n".
+	inStrings bool
+}
 
 var (
-	quoteEscapes = escapes{'"': '"', '\'': '\'', '`': '`'}
-	lineEscapes  = escapes{'n': '\n', 't': '\t', 'r': '\r'}
-	allEscapes   = escapes{'"': '"', '\'': '\'', '`': '`', 'n': '\n', 't': '\t', 'r': '\r', '\\': '\\'}
+	quoteEscapes  = escapes{of: map[byte]byte{'"': '"', '\'': '\'', '`': '`'}}
+	lineEscapes   = escapes{of: map[byte]byte{'n': '\n', 't': '\t', 'r': '\r'}}
+	layoutEscapes = escapes{of: lineEscapes.of, inStrings: true}
+	allEscapes    = escapes{of: map[byte]byte{'"': '"', '\'': '\'', '`': '`', 'n': '\n', 't': '\t', 'r': '\r', '\\': '\\'}}
 )
 
 // unescapings returns the sets of sequences that may have been escaped once too often in s, most likely first.
@@ -19,7 +24,7 @@ func unescapings(s string) []escapes {
 	if allEscapes.replace(s) == quoteEscapes.replace(s) {
 		return []escapes{quoteEscapes}
 	}
-	return []escapes{allEscapes, lineEscapes, quoteEscapes}
+	return []escapes{allEscapes, lineEscapes, layoutEscapes, quoteEscapes}
 }
 
 // replace resolves the sequences of the set. A doubled backslash is always read as one unit.
@@ -32,12 +37,15 @@ func (e escapes) replace(s string) string {
 			continue
 		}
 		i++
-		if c, ok := e[s[i]]; ok {
-			b.WriteByte(c)
-			continue
+		c, ok := e.of[s[i]]
+		if ok && e.inStrings && i+1 < len(s) && strings.IndexByte("\"'`\\", s[i+1]) >= 0 {
+			ok = false
 		}
-		b.WriteByte('\\')
-		b.WriteByte(s[i])
+		if !ok {
+			b.WriteByte('\\')
+			c = s[i]
+		}
+		b.WriteByte(c)
 	}
 	return b.String()
 }
@@ -45,7 +53,7 @@ func (e escapes) replace(s string) string {
 // unescapeNew resolves in new what was escaped in old. New text that has bare what old has escaped only was written as
 // it is meant.
 func (e escapes) unescapeNew(old, new string) string {
-	for c, plain := range e {
+	for c, plain := range e.of {
 		if c == '\\' || plain == '\t' || plain == '\r' {
 			continue
 		}
@@ -53,7 +61,7 @@ func (e escapes) unescapeNew(old, new string) string {
 			return new
 		}
 	}
-	if len(e) == len(quoteEscapes) && allEscapes.replace(new) != lineEscapes.replace(quoteEscapes.replace(new)) && lineEscapes.replace(new) == new {
+	if e.of['n'] == 0 && strings.Contains(new, `\\`) && lineEscapes.replace(new) == new {
 		// Only quotes were there to be escaped in old, but new shows that backslashes were doubled too.
 		return allEscapes.replace(new)
 	}

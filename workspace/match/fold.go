@@ -187,10 +187,13 @@ func isGap(r rune) bool {
 }
 
 // straighten spells those typographic characters of new plainly that old holds and the file's own text does not:
-// there the model's habit, not the file's, put them.
+// there the model's habit, not the file's, put them. The same goes for decomposed characters.
 func straighten(new, old, file string) string {
 	if isASCII(new) {
 		return new
+	}
+	if !norm.NFC.IsNormalString(old) && norm.NFC.IsNormalString(file) {
+		new = norm.NFC.String(new)
 	}
 	var b strings.Builder
 	for _, r := range new {

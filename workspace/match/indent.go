@@ -69,7 +69,7 @@ func (m *merge) indentation(file func() style) func(j int) string {
 	}
 	// The model may have had the indentation wrong in the old text only. New text that starts left of the place is no
 	// such case: there the model wrapped or moved lines in its own indentation.
-	if m.reachesBase() && m.disagreement(asIs) < cost {
+	if (m.reachesBase() || m.new.lines[0].indent == m.place.indent[0]) && m.disagreement(asIs) < cost {
 		best = asIs
 	}
 	return best

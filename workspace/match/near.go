@@ -41,7 +41,7 @@ func (ix *index) votes(b block) (weight map[int]int, ok bool) {
 func (s *search) nearLines(old, new string) []Edit {
 	b := newBlock(old)
 	n := len(b.lines)
-	if n < 3 {
+	if n < 2 {
 		return nil
 	}
 	ix := s.index()
@@ -122,7 +122,7 @@ func (ix *index) forgivable(k int, b block) bool {
 		return true
 	}
 	// With hardly any code around, only a slip of one small word is sure to be the same remark.
-	return others == 0 && reworded == 1 && code+remarks >= 3 && slip(was, is)
+	return others == 0 && reworded == 1 && (code >= 1 || remarks >= 2) && slip(was, is)
 }
 
 // splitComment divides a line at its comment sign.
