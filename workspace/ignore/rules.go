@@ -105,6 +105,21 @@ func (r *Rules) Match(rel string, isDir bool) Verdict {
 	}
 }
 
+// Dir gives the rules that hold for the entries of the directory at rel, relative to the workspace root with slashes. It
+// does not ask whether that directory is itself ignored: who names an ignored directory wants to see what is in it.
+func (r *Rules) Dir(rel string) *Dir {
+	dir, at := r.Root(), ""
+	for _, name := range strings.Split(rel, "/") {
+		if name == "" || name == "." {
+			continue
+		}
+		at += name
+		dir = r.child(dir, at, name)
+		at += "/"
+	}
+	return dir
+}
+
 // child is dir.Child with memory: Match is asked about many entries of the same few directories.
 func (r *Rules) child(dir *Dir, rel, name string) *Dir {
 	r.mu.Lock()
