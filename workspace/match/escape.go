@@ -61,7 +61,7 @@ func (e escapes) unescapeNew(old, new string) string {
 			return new
 		}
 	}
-	if e.of['n'] == 0 && strings.Contains(new, `\\`) && lineEscapes.replace(new) == new {
+	if e.of['n'] == 0 && !strings.Contains(old, `\\`) && strings.Contains(new, `\\`) && lineEscapes.replace(new) == new {
 		// Only quotes were there to be escaped in old, but new shows that backslashes were doubled too.
 		return allEscapes.replace(new)
 	}
