@@ -12,7 +12,7 @@ import (
 // other. Letters and digits have none: look-alike identifiers are different identifiers.
 func plain(r rune) (string, bool) {
 	switch {
-	case r < 0x80:
+	case r < 0x80, r > 0x3000 && r < 0xFE00: // neither ASCII nor the bulk of the living scripts
 		return "", false
 	case r == 0x00AB, r == 0x00BB, r >= 0x201C && r <= 0x201F, r == 0x2033:
 		return `"`, true
@@ -94,11 +94,33 @@ func squash(dst []byte, s string) []byte {
 	if seen < 0x80 {
 		return dst[:n+k]
 	}
-	dst = dst[:n]
-	for _, r := range fold(s) {
-		if !unicode.IsSpace(r) {
-			dst = utf8.AppendRune(dst, r)
+	return squashRunes(dst[:n], s)
+}
+
+// squashRunes is squash for text that is not all ASCII.
+func squashRunes(dst []byte, s string) []byte {
+	if mayCompose(s) {
+		s = norm.NFC.String(s)
+	}
+	for i := 0; i < len(s); {
+		if c := s[i]; c < utf8.RuneSelf {
+			if q := squashed[c]; q != 0 {
+				dst = append(dst, q)
+			}
+			i++
+			continue
 		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if p, ok := plain(r); ok {
+			for k := 0; k < len(p); k++ {
+				if q := squashed[p[k]]; q != 0 {
+					dst = append(dst, q)
+				}
+			}
+		} else {
+			dst = append(dst, s[i:i+n]...)
+		}
+		i += n
 	}
 	return dst
 }
@@ -117,7 +139,7 @@ func isASCII(s string) bool {
 func mayCompose(s string) bool {
 	for _, r := range s {
 		switch {
-		case r < 0x300:
+		case r < 0x300, r > 0x309A && r < 0xA66F:
 		case r <= 0x36F, r >= 0x483 && r <= 0x1FFF, r >= 0x20D0 && r <= 0x20FF, r >= 0x2126 && r <= 0x212B,
 			r >= 0x2329 && r <= 0x232A, r >= 0x302A && r <= 0x302F, r >= 0x3099 && r <= 0x309A,
 			r >= 0xA66F && r <= 0xABFF, r >= 0xF900 && r <= 0xFAFF, r >= 0xFB1D && r <= 0xFB4F, r >= 0x10000:

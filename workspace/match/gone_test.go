@@ -102,7 +102,7 @@ func TestGone(t *testing.T) {
 		t.Run(g.name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(3, 4))
 			all, silent := 0, 0
-			for try := 0; try < 6000 && all < 600; try++ {
+			for try := 0; try < 10*tries() && all < tries(); try++ {
 				c, ok := pick(r, files[r.IntN(len(files))])
 				if !ok {
 					continue

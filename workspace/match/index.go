@@ -19,7 +19,7 @@ type index struct {
 var seed = maphash.MakeSeed()
 
 func newIndex(text string) *index {
-	n := len(text)/24 + 16
+	n := strings.Count(text, "\n") + 2
 	ix := &index{text: text, start: make([]int32, 0, n), solid: make([]int32, 0, n), hash: make([]uint64, 0, n)}
 	at := 0
 	if strings.HasPrefix(text, "\uFEFF") {

@@ -93,8 +93,7 @@ func (s *search) nearLines(old, new string) []Edit {
 
 // forgivable reports whether the solid lines from k on are those of b but for forgivable differences.
 func (ix *index) forgivable(k int, b block) bool {
-	code, remarks, reworded, others := 0, 0, 0, 0
-	var was, is string
+	code, remarks, slips, others, edges := 0, 0, 0, 0, 0
 	for i, l := range b.lines {
 		_, text := splitIndent(ix.solidLine(k + i))
 		x, y := fold(text), fold(l.text)
@@ -110,39 +109,36 @@ func (ix *index) forgivable(k int, b block) bool {
 				remarks++
 			}
 		case sameCode(x, y):
-			reworded++
-			was, is = y, x
+			if slip(x, y) {
+				slips++
+			} else if others++; i == 0 || i == len(b.lines)-1 {
+				edges++
+			}
 		case sameButEnd(x, y):
 			others++
 		default:
 			return false
 		}
 	}
-	if code >= 2 {
-		return true
+	// A comment at the edge may belong to other code than the lines beside it, and with hardly any code around nothing
+	// but a slip of one small word is sure to be the same remark.
+	if others > 0 {
+		return edges == 0 && code >= 2
 	}
-	// With hardly any code around, only a slip of one small word is sure to be the same remark.
-	return others == 0 && reworded == 1 && (code >= 1 || remarks >= 2) && slip(was, is)
+	return slips == 1 && (code >= 1 || remarks >= 2)
 }
 
-// splitComment divides a line at its comment sign.
+// splitComment divides a folded line at its comment sign.
 func splitComment(line string) (code, comment string) {
-	for _, sign := range []string{"//", "/*", "<!--"} {
-		if i := strings.Index(line, sign); i == 0 || i > 0 && (line[i-1] == ' ' || line[i-1] == '\t') {
-			return strings.TrimSpace(line[:i]), line[i:]
-		}
-	}
-	for _, sign := range []string{"# ", "-- "} {
+	for _, sign := range []string{"//", "/*", "<!--", "# ", "-- ", "* ", "; ", "% "} {
 		if strings.HasPrefix(line, sign) {
 			return "", line
 		}
-		if i := strings.Index(line, " "+sign); i > 0 {
+	}
+	for _, sign := range []string{" // ", " /* ", " # "} {
+		// An odd number of quotes before it puts the sign into a string.
+		if i := strings.Index(line, sign); i > 0 && strings.Count(line[:i], `"`)%2 == 0 {
 			return strings.TrimSpace(line[:i]), line[i+1:]
-		}
-	}
-	for _, sign := range []string{"* ", "; ", "% "} {
-		if strings.HasPrefix(line, sign) {
-			return "", line
 		}
 	}
 	return line, ""

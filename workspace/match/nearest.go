@@ -15,22 +15,33 @@ func (s *search) nearest(old string) []Excerpt {
 	if len(b.lines) == 0 {
 		return nil
 	}
-	ix := s.index()
-	weight, _ := ix.votes(b)
-	best, most := 0, 0
-	for k, w := range weight {
-		if w > most || w == most && k < best {
-			best, most = k, w
-		}
-	}
-	if most > 0 {
+	best, ok := s.nearestRun(b)
+	if ok {
 		return []Excerpt{s.linesFrom(best, b)}
+	}
+	for _, v := range unwrappings(old, "") {
+		u := newBlock(v.old)
+		if best, ok = s.nearestRun(u); ok {
+			return []Excerpt{s.linesFrom(best, u)}
+		}
 	}
 	line, i, ok := s.nearestLine(b)
 	if !ok {
 		return nil
 	}
 	return []Excerpt{s.linesFrom(line-i, b)}
+}
+
+// nearestRun returns where b would start for the most of its lines to be in the file where they stand in b.
+func (s *search) nearestRun(b block) (solid int, ok bool) {
+	weight, _ := s.index().votes(b)
+	most := 0
+	for k, w := range weight {
+		if w > most || w == most && k < solid {
+			solid, most = k, w
+		}
+	}
+	return solid, most > 0
 }
 
 // linesFrom cuts out the solid lines from k on, as many as b has. Of a long block it shows the part where the file
