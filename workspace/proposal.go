@@ -76,6 +76,8 @@ type Hunk struct {
 	// Final is what stands in the document instead of New when amended.
 	Final   string
 	CallIDs []string
+	// Closed keeps a conflict as it is: it was decided on, so that it does not heal.
+	Closed bool
 
 	from, to       int // bytes of FileChange.text
 	newFrom, newTo int // bytes of the staged text, used while cutting hunks
@@ -156,7 +158,7 @@ func (f *FileChange) Rebase(now string) (changed bool) {
 	changes := diff.Lines(f.text, now)
 	for _, h := range f.Hunks {
 		start, end, ok := locate(changes, h.from, h.to)
-		if h.State != Pending && h.State != Conflicted {
+		if (h.State != Pending && h.State != Conflicted) || h.Closed {
 			h.Start, h.End = start, end
 			continue
 		}

@@ -1,0 +1,171 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"sync"
+
+	"google.golang.org/genai"
+
+	"redline/agent/model"
+	"redline/tools"
+	"redline/workspace"
+)
+
+// call is one function call of a step on its way to its response.
+type call struct {
+	id   string // ours, unique in the session
+	fc   model.FunctionCall
+	kind tools.Kind
+
+	title     string
+	locations []tools.Location
+
+	// The response: exactly one of output and err is given to the model.
+	output  string
+	err     error
+	status  CallStatus
+	media   []tools.Media
+	display string
+
+	change *tools.Change // staged, waiting for the verdict
+}
+
+// runCalls runs the functions of one step and returns one response for each, in
+// the order of the calls. Calls that only read run side by side; edits are staged
+// one after the other, each on the one before, and reviewed together at the end.
+func (s *Session) runCalls(ctx context.Context, t *turn, fcs []model.FunctionCall) []model.Part {
+	calls := make([]*call, len(fcs))
+	for i, fc := range fcs {
+		s.calls++
+		c := &call{id: fmt.Sprintf("%s.c%d", s.id, s.calls), fc: fc, kind: tools.KindOther, title: fc.Name, status: CallPending}
+		if tool, err := s.opt.Tools.Lookup(fc.Name); err == nil {
+			c.kind = tool.Spec().Kind
+		}
+		calls[i] = c
+		s.update(t, c)
+	}
+	view := workspace.NewView(s.opt.Workspace.Snapshot())
+	for i := 0; i < len(calls); {
+		j := i + 1
+		if isReading(calls[i].kind) {
+			for j < len(calls) && isReading(calls[j].kind) {
+				j++
+			}
+		}
+		var wg sync.WaitGroup
+		for _, c := range calls[i:j] {
+			wg.Go(func() { s.runCall(ctx, t, view, c) })
+		}
+		wg.Wait()
+		i = j
+	}
+	s.review(ctx, t, view, calls)
+
+	var parts []model.Part
+	for _, c := range calls {
+		parts = append(parts, response(c)...)
+	}
+	return parts
+}
+
+func isReading(k tools.Kind) bool { return k == tools.KindRead || k == tools.KindSearch }
+
+// runCall prepares and runs one call. An edit ends up staged; everything else has
+// its response when runCall returns.
+func (s *Session) runCall(ctx context.Context, t *turn, view *workspace.View, c *call) {
+	defer func() {
+		if r := recover(); r != nil {
+			s.finish(t, c, "", fmt.Errorf("the tool crashed: %v", r))
+			s.emit(t.id, Notice{"error", fmt.Sprintf("Tool %s crashed: %v\n%s", c.fc.Name, r, debug.Stack())})
+		}
+	}()
+	if ctx.Err() != nil {
+		s.finish(t, c, "", context.Cause(ctx))
+		return
+	}
+	prepared, err := s.opt.Tools.Prepare(view, c.fc.Name, c.fc.Args)
+	if err != nil {
+		s.finish(t, c, "", err)
+		return
+	}
+	c.title, c.locations = prepared.Title, prepared.Locations
+	if mode, _ := s.settings(); mode == ModePlan && !isReading(c.kind) {
+		c.status = CallRejected
+		s.finish(t, c, "", errors.New("the session is in plan mode, in which nothing is changed; describe what you would do instead, and the user will switch the mode"))
+		return
+	}
+	c.status = CallRunning
+	s.update(t, c)
+	result, err := prepared.Run(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		s.finish(t, c, "", err)
+		return
+	}
+	c.media, c.display = result.Media, result.Display
+	if result.Change == nil {
+		s.finish(t, c, result.Text, nil)
+		return
+	}
+	if err := result.Change.Stage(view, c.id); err != nil {
+		s.finish(t, c, "", err)
+		return
+	}
+	c.change, c.status = result.Change, CallConfirming
+	s.update(t, c)
+}
+
+// finish gives a call its response and shows it.
+func (s *Session) finish(t *turn, c *call, output string, err error) {
+	c.output, c.err = output, err
+	switch {
+	case c.status == CallRejected || c.status == CallCancelled:
+	case errors.Is(err, errCancelled) || errors.Is(err, context.Canceled):
+		c.status = CallCancelled
+	case err != nil:
+		c.status = CallFailed
+	default:
+		c.status = CallCompleted
+	}
+	s.update(t, c)
+}
+
+// update shows how far c has come.
+func (s *Session) update(t *turn, c *call) {
+	out := c.output
+	if c.err != nil {
+		out = c.err.Error()
+	}
+	s.emit(t.id, ToolUpdated{
+		CallID: c.id, Name: c.fc.Name, Title: c.title, Kind: c.kind, Status: c.status,
+		Locations: c.locations, Input: c.fc.Args, Output: out, Display: c.display,
+	})
+}
+
+// response returns the parts that answer c: the function response, and beside it
+// the media, which the API takes only as parts of their own.
+func response(c *call) []model.Part {
+	body := map[string]any{"output": c.output}
+	if c.err != nil {
+		body = map[string]any{"error": c.err.Error()}
+	}
+	parts := []model.Part{model.NewPart(&genai.Part{FunctionResponse: &genai.FunctionResponse{ID: c.fc.ID, Name: c.fc.Name, Response: body}})}
+	if c.err != nil {
+		return parts
+	}
+	for _, m := range c.media {
+		if strings.HasPrefix(m.MIMEType, "image/svg") {
+			// The API refuses the whole request for an image type it does not know.
+			parts = append(parts, model.Text(string(m.Data)))
+			continue
+		}
+		parts = append(parts, model.NewPart(&genai.Part{InlineData: &genai.Blob{MIMEType: m.MIMEType, Data: m.Data}}))
+	}
+	return parts
+}

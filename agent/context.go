@@ -1,0 +1,83 @@
+package agent
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"strings"
+	"time"
+
+	"google.golang.org/genai"
+
+	"redline/workspace"
+)
+
+//go:embed prompt.md
+var systemPrompt string
+
+// planPrompt is added to the system prompt in plan mode.
+const planPrompt = `
+# Plan mode
+You cannot change anything now. Explore, then give the user a plan: what would change, where, and why.
+`
+
+// config returns what goes with every request of a turn. It is the same from step
+// to step, byte for byte, so that the provider's cache of the prefix hits.
+func (s *Session) config(mode Mode, modelName string) *genai.GenerateContentConfig {
+	text := systemPrompt
+	if mode == ModePlan {
+		text += planPrompt
+	}
+	c := &genai.GenerateContentConfig{
+		SystemInstruction: &genai.Content{Parts: []*genai.Part{{Text: text}}},
+	}
+	var decls []*genai.FunctionDeclaration
+	for _, t := range s.opt.Tools.All() {
+		spec := t.Spec()
+		if mode == ModePlan && !isReading(spec.Kind) {
+			continue
+		}
+		decls = append(decls, &genai.FunctionDeclaration{
+			Name: spec.Name, Description: spec.Description, ParametersJsonSchema: json.RawMessage(spec.Schema),
+		})
+	}
+	if len(decls) > 0 {
+		c.Tools = []*genai.Tool{{FunctionDeclarations: decls}}
+	}
+	if hasThinking(modelName) {
+		c.ThinkingConfig = &genai.ThinkingConfig{IncludeThoughts: true}
+	}
+	return c
+}
+
+// hasThinking reports whether a model streams its thoughts: Gemini from 2.5 on.
+func hasThinking(name string) bool {
+	for _, old := range []string{"gemini-1", "gemini-2.0"} {
+		if strings.HasPrefix(name, old) {
+			return false
+		}
+	}
+	return strings.HasPrefix(name, "gemini-") && !strings.Contains(name, "embedding")
+}
+
+// environment returns what the model is told once, at the start of a session.
+func environment(s *workspace.Snapshot, now time.Time) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Environment of this session:\nToday's date: %s. Operating system: %s.\n", now.Format("Monday, 2 January 2006"), runtime.GOOS)
+	if folders := s.Folders(); len(folders) == 0 {
+		b.WriteString("No folder is open.\n")
+	} else {
+		fmt.Fprintf(&b, "Workspace root: %s\n", strings.Join(folders, ", "))
+	}
+	var open []string
+	for _, d := range s.Documents() {
+		if d.Path != "" {
+			open = append(open, s.Rel(d.Path))
+		}
+	}
+	if len(open) > 0 {
+		fmt.Fprintf(&b, "Files open in the editor: %s\n", strings.Join(open[:min(len(open), 50)], ", "))
+	}
+	return b.String()
+}

@@ -1,0 +1,119 @@
+package agent
+
+import (
+	"encoding/json"
+	"time"
+
+	"google.golang.org/genai"
+
+	"redline/tools"
+	"redline/workspace"
+)
+
+// Event is something that happened in a session, in the order it happened.
+type Event struct {
+	SessionID string
+	Seq       int64  // 1, 2, 3… in a session, without a gap
+	TurnID    string // empty for what belongs to no turn
+	Body      Body
+}
+
+// Body is what happened. The types of this file are all there are.
+type Body interface{ body() }
+
+type (
+	// TurnStarted opens a turn.
+	TurnStarted struct{}
+	// TurnEnded closes a turn: the session is idle again.
+	TurnEnded struct {
+		Status Status
+		Err    error // why it failed or was stopped; nil when completed
+		Usage  Usage // of the turn
+	}
+	// UserMessage is a prompt as it went to the model.
+	UserMessage struct{ MessageID, Text string }
+	// MessageDelta is a piece of the answer.
+	MessageDelta struct{ MessageID, Text string }
+	// ThoughtDelta is a piece of the model's reasoning; it is shown, never kept.
+	ThoughtDelta struct{ MessageID, Text, Subject string }
+	// ToolUpdated tells how far a call has come. Each one replaces the one before.
+	ToolUpdated struct {
+		CallID, Name, Title string
+		Kind                tools.Kind
+		Status              CallStatus
+		Locations           []tools.Location
+		Input               json.RawMessage // the arguments as the model gave them
+		Output              string          // what the model is told
+		Display             string          // Markdown for the user
+	}
+	// ProposalUpdated carries a copy of a proposal whenever it changed.
+	ProposalUpdated struct{ Proposal *workspace.Proposal }
+	// UsageUpdated carries the tokens used by the session so far.
+	UsageUpdated struct{ Usage Usage }
+	// Retry says that a request failed and when it is tried again.
+	Retry struct {
+		Attempt int
+		Delay   time.Duration
+		Reason  string
+	}
+	// Notice is something the user should know.
+	Notice struct{ Level, Text string } // level: info, warning, error
+)
+
+func (TurnStarted) body()     {}
+func (TurnEnded) body()       {}
+func (UserMessage) body()     {}
+func (MessageDelta) body()    {}
+func (ThoughtDelta) body()    {}
+func (ToolUpdated) body()     {}
+func (ProposalUpdated) body() {}
+func (UsageUpdated) body()    {}
+func (Retry) body()           {}
+func (Notice) body()          {}
+
+// Status is how a turn ended.
+type Status string
+
+// The ways a turn ends.
+const (
+	Completed Status = "completed"
+	Cancelled Status = "cancelled"
+	Failed    Status = "failed"
+	Limit     Status = "limit" // the turn or session limit was reached
+)
+
+// CallStatus is how far a function call has come.
+type CallStatus string
+
+// The states of a function call.
+const (
+	CallPending    CallStatus = "pending"
+	CallConfirming CallStatus = "confirming"
+	CallRunning    CallStatus = "running"
+	CallCompleted  CallStatus = "completed"
+	CallFailed     CallStatus = "failed"
+	CallRejected   CallStatus = "rejected"
+	CallCancelled  CallStatus = "cancelled"
+)
+
+// Usage counts tokens.
+type Usage struct {
+	Input    int // tokens of the prompts, cached ones included
+	Cached   int
+	Output   int
+	Thoughts int
+	Total    int
+	Requests int
+}
+
+func (u *Usage) add(m *genai.GenerateContentResponseUsageMetadata) {
+	u.Requests++
+	if m == nil {
+		return
+	}
+	u.Input += int(m.PromptTokenCount)
+	u.Cached += int(m.CachedContentTokenCount)
+	u.Output += int(m.CandidatesTokenCount)
+	u.Thoughts += int(m.ThoughtsTokenCount)
+	u.Total += int(m.TotalTokenCount)
+}

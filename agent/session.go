@@ -1,0 +1,331 @@
+// Package agent holds a conversation with a model that works on a workspace.
+//
+// A [Session] takes a prompt and runs a turn: it streams the model's answer, runs
+// the functions the model calls, has the edits reviewed, tells the model what
+// really happened, and goes on until the model calls nothing. It is the only
+// package, with its subpackages, that knows Gemini's types.
+package agent
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"redline/agent/model"
+	"redline/tools"
+	"redline/workspace"
+)
+
+// Mode says what may happen without asking.
+type Mode string
+
+// The modes of a session.
+const (
+	ModeDefault  Mode = "default"  // edits are reviewed, commands asked for
+	ModeAutoEdit Mode = "autoEdit" // edits are applied at once
+	ModePlan     Mode = "plan"     // nothing is changed
+	ModeYolo     Mode = "yolo"     // nothing is asked
+)
+
+// ParseMode returns the mode with the given name.
+func ParseMode(s string) (Mode, error) {
+	switch m := Mode(s); m {
+	case ModeDefault, ModeAutoEdit, ModePlan, ModeYolo:
+		return m, nil
+	}
+	return "", fmt.Errorf("unknown mode %q; use default, autoEdit, plan or yolo", s)
+}
+
+// DefaultModel is used when nobody chose one.
+const DefaultModel = "gemini-2.5-pro"
+
+// A Reviewer gets a proposal decided, applied and settled.
+//
+// Review owns p until it returns; it calls updated after each change of it. When
+// auto is set nobody is asked. It returns when no hunk is pending, or with the
+// context's error, and then no hunk may be applied any more.
+type Reviewer interface {
+	Review(ctx context.Context, p *workspace.Proposal, auto bool, updated func()) error
+}
+
+// Options are the parts of a session.
+type Options struct {
+	ID        string // made when empty
+	Workspace *workspace.Workspace
+	Tools     *tools.Registry
+	// Generator returns what talks to the model. It is asked for each turn, so that
+	// nothing is needed before the first prompt and a new key works at once.
+	Generator func(ctx context.Context) (model.ContentGenerator, error)
+	Reviewer  Reviewer
+	Emit      func(Event) // called in order, from one goroutine at a time; must not block for long
+	Mode      Mode
+	Model     string
+	MaxSteps  int // model requests in a turn; 0: 100
+	MaxTurns  int // prompts in the session; 0: no limit
+	Now       func() time.Time
+}
+
+// Session is one conversation. It is safe for concurrent use; its turns run one
+// after the other, each in a goroutine that Close waits for.
+type Session struct {
+	opt     Options
+	id      string
+	created time.Time
+
+	mu      sync.Mutex
+	mode    Mode
+	model   string
+	title   string
+	updated time.Time
+	turns   int
+	running *turn // nil when idle
+	closed  bool
+
+	emitMu  sync.Mutex // held while an event is numbered and handed out
+	seq     int64
+	usage   Usage
+	history History // owned by the running turn
+	calls   int     // function calls so far, owned by the running turn
+	props   int     // proposals so far, owned by the running turn
+}
+
+// turn is one run from a prompt until the session is idle.
+type turn struct {
+	id     string
+	cancel context.CancelCauseFunc
+	done   chan struct{}
+	steer  []string // guarded by Session.mu
+}
+
+// Errors of [Session.Prompt] and [Session.Steer].
+var (
+	ErrBusy   = errors.New("a turn is running; wait for it, steer it or cancel it")
+	ErrIdle   = errors.New("no turn is running; send a prompt instead")
+	ErrClosed = errors.New("the session is closed")
+	ErrEmpty  = errors.New("the prompt is empty")
+)
+
+// ErrTurnLimit says that the session may take no further prompt.
+var ErrTurnLimit = errors.New("the limit of turns in this session is reached; start a new session or raise model.maxSessionTurns")
+
+// errCancelled is the cause of a turn that the user stopped.
+var errCancelled = errors.New("cancelled by the user")
+
+// NewSession returns an idle session.
+func NewSession(opt Options) *Session {
+	if opt.ID == "" {
+		opt.ID = NewID("s")
+	}
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
+	if opt.MaxSteps == 0 {
+		opt.MaxSteps = 100
+	}
+	if opt.Mode == "" {
+		opt.Mode = ModeDefault
+	}
+	if opt.Model == "" {
+		opt.Model = DefaultModel
+	}
+	now := opt.Now()
+	return &Session{opt: opt, id: opt.ID, created: now, updated: now, mode: opt.Mode, model: opt.Model}
+}
+
+// NewID returns a fresh identifier that sorts by time.
+func NewID(prefix string) string {
+	var b [6]byte
+	_, _ = rand.Read(b[:]) // never fails (crypto/rand documents it)
+	return fmt.Sprintf("%s-%011x%s", prefix, time.Now().UnixMilli(), hex.EncodeToString(b[:]))
+}
+
+// Info is what is known of a session from outside.
+type Info struct {
+	ID, Title, Model string
+	Mode             Mode
+	Folders          []string
+	Created, Updated time.Time
+	Turns            int
+	LastSeq          int64
+	Running          bool
+	Usage            Usage
+}
+
+// Info returns the session's state of this moment.
+func (s *Session) Info() Info {
+	s.emitMu.Lock()
+	seq, usage := s.seq, s.usage
+	s.emitMu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return Info{
+		ID: s.id, Title: s.title, Model: s.model, Mode: s.mode, Folders: s.opt.Workspace.Snapshot().Folders(),
+		Created: s.created, Updated: s.updated, Turns: s.turns, LastSeq: seq, Running: s.running != nil, Usage: usage,
+	}
+}
+
+// Configure changes the mode or model; empty values stay as they are. A running
+// turn follows from its next step on.
+func (s *Session) Configure(mode Mode, modelName string) error {
+	if mode != "" {
+		if _, err := ParseMode(string(mode)); err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if mode != "" {
+		s.mode = mode
+	}
+	if modelName != "" {
+		s.model = modelName
+	}
+	return nil
+}
+
+func (s *Session) settings() (Mode, string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mode, s.model
+}
+
+// Prompt starts a turn with the user's message and returns its id at once; the
+// turn ends with a [TurnEnded] event. It runs until it is done, cancelled, or ctx
+// ends, which must therefore outlive the caller's request.
+func (s *Session) Prompt(ctx context.Context, msg Message) (turnID string, err error) {
+	if msg.empty() {
+		return "", ErrEmpty
+	}
+	s.mu.Lock()
+	switch {
+	case s.closed:
+		err = ErrClosed
+	case s.running != nil:
+		err = ErrBusy
+	case s.opt.MaxTurns > 0 && s.turns >= s.opt.MaxTurns:
+		err = ErrTurnLimit
+	}
+	if err != nil {
+		s.mu.Unlock()
+		return "", err
+	}
+	s.turns++
+	if s.title == "" {
+		s.title = titleOf(msg.Text)
+	}
+	s.updated = s.opt.Now()
+	ctx, cancel := context.WithCancelCause(ctx)
+	t := &turn{id: fmt.Sprintf("%s.t%d", s.id, s.turns), cancel: cancel, done: make(chan struct{})}
+	s.running = t
+	s.mu.Unlock()
+
+	go func() {
+		defer close(t.done)
+		end := s.runTurn(ctx, t, msg)
+		cancel(nil)
+		s.mu.Lock()
+		s.running = nil
+		s.updated = s.opt.Now()
+		s.mu.Unlock()
+		s.emit(t.id, end)
+	}()
+	return t.id, nil
+}
+
+// Steer adds a message to the running turn; the model gets it with its next step.
+func (s *Session) Steer(text string) (turnID string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running == nil {
+		return "", ErrIdle
+	}
+	if text == "" {
+		return "", ErrEmpty
+	}
+	s.running.steer = append(s.running.steer, text)
+	return s.running.id, nil
+}
+
+// Cancel stops the running turn, or the one with the given id if it is running.
+// It does not wait.
+func (s *Session) Cancel(turnID string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t := s.running; t != nil && (turnID == "" || turnID == t.id) {
+		t.cancel(errCancelled)
+	}
+}
+
+// Wait returns when the turn that runs now has ended, with its last event handed
+// out, or when ctx ends.
+func (s *Session) Wait(ctx context.Context) error {
+	s.mu.Lock()
+	t := s.running
+	s.mu.Unlock()
+	if t == nil {
+		return nil
+	}
+	select {
+	case <-t.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Close cancels the running turn and waits for it. No prompt is taken afterwards.
+func (s *Session) Close() {
+	s.mu.Lock()
+	s.closed = true
+	t := s.running
+	if t != nil {
+		t.cancel(errCancelled)
+	}
+	s.mu.Unlock()
+	if t != nil {
+		<-t.done
+	}
+}
+
+// emit numbers an event and hands it out. The lock keeps numbers and order equal.
+func (s *Session) emit(turnID string, b Body) {
+	s.emitMu.Lock()
+	defer s.emitMu.Unlock()
+	s.seq++
+	if u, ok := b.(UsageUpdated); ok {
+		s.usage = u.Usage
+	}
+	s.opt.Emit(Event{SessionID: s.id, Seq: s.seq, TurnID: turnID, Body: b})
+}
+
+// takeSteer returns the messages that came in since the last step.
+func (s *Session) takeSteer(t *turn) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := t.steer
+	t.steer = nil
+	return out
+}
+
+// titleOf returns the first line of a prompt, shortened.
+func titleOf(text string) string {
+	const limit = 60
+	n := 0
+	for i, r := range text {
+		if r == '\n' {
+			return text[:i]
+		}
+		if n++; n > limit {
+			return text[:i] + "…"
+		}
+	}
+	return text
+}
+
+// ErrCredentials is wrapped by what Options.Generator reports when there are no
+// usable credentials; the text around it says what to do.
+var ErrCredentials = errors.New("no usable credentials")

@@ -1,0 +1,259 @@
+package lsp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.lsp.dev/protocol"
+	"go.uber.org/zap"
+
+	"redline/lsp/rpc"
+	"redline/workspace"
+)
+
+// maxTries is how often an edit is sent again because the user typed in between.
+const maxTries = 4
+
+// apply brings the picked hunks of p into the documents with one versioned
+// workspace/applyEdit and settles them by what the documents say afterwards. An
+// edit that the editor refused because the user typed meanwhile is rebased and
+// sent again. Picked hunks are never pending afterwards, unless ctx ended.
+func (s *Server) apply(ctx context.Context, p *workspace.Proposal, picked []pick) error {
+	reason := ""
+	for range maxTries {
+		s.rebase(p)
+		var left []pick
+		for _, k := range picked {
+			switch {
+			case k.hunk.State == workspace.Pending:
+				left = append(left, k)
+			case k.hunk.State == workspace.Conflicted:
+				k.hunk.Closed = true
+			}
+		}
+		if len(left) == 0 {
+			return nil
+		}
+		picked = left
+		got, err := s.applyOnce(ctx, p, picked, applyOptions{label: "Redline: " + p.Title, wait: s.timing.Apply, annotate: s.client.annotations})
+		if err != nil {
+			return err
+		}
+		if !got.moved {
+			reason = got.why
+			break
+		}
+	}
+	for _, k := range picked {
+		if k.hunk.State == workspace.Pending {
+			k.hunk.State, k.hunk.Closed, k.hunk.Reason = workspace.Conflicted, true, reason
+		}
+	}
+	s.rebase(p)
+	return nil
+}
+
+type applyOptions struct {
+	label    string
+	wait     time.Duration
+	annotate bool
+	confirm  bool // the editor asks the user itself
+}
+
+// sent is one file of an edit that was sent.
+type sent struct {
+	file     *workspace.FileChange
+	key      string
+	hunks    []*workspace.Hunk // copies, with the text that was sent
+	orig     []*workspace.Hunk
+	before   string
+	open     bool
+	version  int32
+	expected string
+}
+
+// applied is what came of one edit that was sent.
+type applied struct {
+	yes   bool   // what the editor answered; the documents decide
+	why   string // why a hunk did not land, in words for the model
+	moved bool   // some hunk did not land and its document changed meanwhile
+	some  bool   // some hunk landed
+}
+
+// applyOnce sends one edit and settles it.
+func (s *Server) applyOnce(ctx context.Context, p *workspace.Proposal, picked []pick, o applyOptions) (got applied, err error) {
+	e := s.encoder()
+	e.annotate, e.confirm = o.annotate, o.confirm
+	chosen := map[*workspace.Hunk]string{}
+	for _, k := range picked {
+		chosen[k.hunk] = k.text
+	}
+	// Build the edit from copies, so that p keeps what the model proposed.
+	out := p.Clone()
+	var files []*sent
+	keep := map[*workspace.Hunk]bool{}
+	for i, f := range p.Files {
+		x := &sent{file: f, key: workspace.Key(f.Path)}
+		for j, h := range f.Hunks {
+			text, ok := chosen[h]
+			if !ok {
+				continue
+			}
+			c := out.Files[i].Hunks[j]
+			c.New = text
+			keep[c] = true
+			x.hunks, x.orig = append(x.hunks, c), append(x.orig, h)
+		}
+		if len(x.hunks) == 0 {
+			continue
+		}
+		var version *int32
+		x.before, version = e.now(f)
+		if version != nil {
+			x.open, x.version = true, *version
+		}
+		if x.expected, _, err = workspace.Splice(x.before, x.hunks); err != nil {
+			return got, fmt.Errorf("apply the hunks of %s: %w", f.Path, err)
+		}
+		files = append(files, x)
+	}
+	params := protocol.ApplyWorkspaceEditParams{
+		Label: &o.label,
+		Edit:  e.edit(out, func(h *workspace.Hunk) bool { return keep[h] }),
+	}
+	got.yes, got.why = s.sendEdit(ctx, params, o.wait, files)
+	got.moved, got.some = s.settle(files, got.yes && ctx.Err() == nil)
+	// After a cancel the edit may still land; what is in the documents now is told.
+	return got, ctx.Err()
+}
+
+// sendEdit sends the edit and waits until the editor has answered and the documents
+// had time to follow, or all of them are as expected.
+func (s *Server) sendEdit(ctx context.Context, params protocol.ApplyWorkspaceEditParams, wait time.Duration, files []*sent) (applied bool, why string) {
+	changed := make(chan struct{}, 1)
+	stop := s.ws.Watch(func(_, _ *workspace.Document) {
+		select {
+		case changed <- struct{}{}:
+		default:
+		}
+	})
+	defer stop()
+
+	type reply struct {
+		res protocol.ApplyWorkspaceEditResult
+		err error
+	}
+	answered := make(chan reply, 1)
+	call, cancel := context.WithTimeout(ctx, wait)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	wg.Go(func() {
+		var r reply
+		r.err = s.conn.Call(call, "workspace/applyEdit", &params, &r.res)
+		answered <- r
+	})
+
+	var grace <-chan time.Time // after the answer, or after the documents are right
+	for {
+		select {
+		case r := <-answered:
+			applied, why = r.res.Applied, "the editor did not apply the edit"
+			var peer *rpc.Error
+			switch {
+			case errors.As(r.err, &peer):
+				why += ": " + peer.Message
+			case r.err != nil:
+				why = "the editor did not answer"
+				s.log.Warn("workspace/applyEdit", zap.Error(r.err))
+			case r.res.FailureReason != nil && *r.res.FailureReason != "":
+				why += ": " + *r.res.FailureReason
+			}
+			if s.asExpected(files) {
+				return applied, why
+			}
+			d := s.timing.Refuse
+			if applied {
+				d = s.timing.Settle
+			}
+			timer := time.NewTimer(d)
+			defer timer.Stop()
+			grace = timer.C
+		case <-changed:
+			if s.asExpected(files) && (grace != nil || len(answered) > 0) {
+				return applied || len(answered) > 0, why
+			}
+			if s.asExpected(files) {
+				// The documents are right; an editor that never answers is not waited for.
+				timer := time.NewTimer(s.timing.Settle)
+				defer timer.Stop()
+				grace = timer.C
+			}
+		case <-grace:
+			return applied, why
+		case <-ctx.Done():
+			return applied, "cancelled"
+		}
+	}
+}
+
+// asExpected reports whether every file is exactly as the edit makes it.
+func (s *Server) asExpected(files []*sent) bool {
+	snap := s.ws.Snapshot()
+	for _, x := range files {
+		if after, seen := currentText(snap, x); !seen || after != x.expected {
+			return false
+		}
+	}
+	return true
+}
+
+// currentText returns the text of a file after an edit was sent. seen is false
+// when it is not open and the disk is as before, so that nothing shows what the
+// editor holds.
+func currentText(snap *workspace.Snapshot, x *sent) (after string, seen bool) {
+	if d, ok := snap.DocumentByKey(x.key); ok {
+		return d.Text, true
+	}
+	if f, err := snap.Read(x.file.Path); err == nil {
+		return f.Text, f.Text != x.before || (x.file.Op == workspace.OpCreate && x.before == x.expected)
+	}
+	return x.before, false
+}
+
+// settle records in the files what the documents say of the hunks that were sent,
+// and reports whether one did not land while its document changed, and whether
+// one landed.
+func (s *Server) settle(files []*sent, applied bool) (moved, some bool) {
+	snap := s.ws.Snapshot()
+	for _, x := range files {
+		after, seen := currentText(snap, x)
+		if !seen && applied && !x.open {
+			// The editor says yes and shows nothing to the contrary: some apply to
+			// a file that is not open without opening it for their servers.
+			for i, h := range x.orig {
+				x.file.Land(h, x.hunks[i].New)
+				some = true
+				h.Reason = "the editor reports it as applied; the file is not open, so the text could not be checked"
+			}
+			continue
+		}
+		missed := false
+		for i, l := range workspace.Settle(x.before, after, x.hunks) {
+			if l.Landed {
+				x.file.Land(x.orig[i], l.Final)
+				some = true
+			} else {
+				missed = true
+			}
+		}
+		if missed && after != x.before {
+			moved = true
+		}
+		x.file.Rebase(after)
+	}
+	return moved, some
+}

@@ -1,0 +1,111 @@
+package lsp
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"go.lsp.dev/protocol"
+	"go.lsp.dev/uri"
+	"go.uber.org/zap"
+)
+
+// initialize answers from what the client sent alone: it touches neither network
+// nor credentials nor the tree.
+func (s *Server) initialize(_ context.Context, p *protocol.InitializeParams) (*protocol.InitializeResult, error) {
+	s.client = declared(p)
+	if err := s.ws.SetFolders(rootsOf(p)); err != nil {
+		s.log.Warn("workspace folders", zap.Error(err))
+	}
+	yes := true
+	change := protocol.TextDocumentSyncKindIncremental
+	requests, _ := s.routes().Methods()
+	ext := serverExt{Version: extVersion, MinVersion: extVersion}
+	for _, m := range requests {
+		if len(m) > 6 && m[:6] == "agent/" {
+			ext.Methods = append(ext.Methods, m)
+		}
+	}
+	experimental, err := json.Marshal(map[string]serverExt{"redline": ext})
+	if err != nil {
+		return nil, err
+	}
+	everyFile := protocol.FileOperationRegistrationOptions{Filters: []protocol.FileOperationFilter{{
+		Scheme: ptr("file"), Pattern: protocol.FileOperationPattern{Glob: "**"},
+	}}}
+	res := &protocol.InitializeResult{ServerInfo: protocol.ServerInfo{Name: "redline", Version: protocol.NewOptional(s.opt.Version)}}
+	res.Capabilities = protocol.ServerCapabilities{
+		PositionEncoding: s.client.encoding,
+		TextDocumentSync: &protocol.TextDocumentSyncOptions{
+			OpenClose: &yes, Change: &change, Save: &protocol.SaveOptions{},
+		},
+		CodeActionProvider:     &protocol.CodeActionOptions{CodeActionKinds: []protocol.CodeActionKind{protocol.CodeActionKindQuickFix}},
+		CodeLensProvider:       &protocol.CodeLensOptions{},
+		ExecuteCommandProvider: protocol.ExecuteCommandOptions{Commands: commandNames()},
+		Workspace: &protocol.WorkspaceOptions{
+			WorkspaceFolders: &protocol.WorkspaceFoldersServerCapabilities{Supported: &yes, ChangeNotifications: protocol.Boolean(true)},
+			FileOperations:   &protocol.FileOperationOptions{DidCreate: everyFile, DidRename: everyFile, DidDelete: everyFile},
+		},
+		Experimental: protocol.LSPAny(experimental),
+	}
+	return res, nil
+}
+
+func (s *Server) shutdown(context.Context, *Empty) (*Empty, error) { return nil, nil }
+
+// declared reads the client's capabilities.
+func declared(p *protocol.InitializeParams) client {
+	c := client{encoding: protocol.PositionEncodingKindUTF16, name: p.ClientInfo.Name}
+	caps := p.Capabilities
+	if g := caps.General; g != nil && slices.Contains(g.PositionEncodings, protocol.PositionEncodingKindUTF8) {
+		c.encoding = protocol.PositionEncodingKindUTF8
+	}
+	if w := caps.Workspace; w != nil && w.WorkspaceEdit != nil {
+		c.annotations = w.WorkspaceEdit.ChangeAnnotationSupport != nil
+		c.create = slices.Contains(w.WorkspaceEdit.ResourceOperations, protocol.ResourceOperationKindCreate)
+	}
+	if w := caps.Window; w != nil {
+		c.progress = w.WorkDoneProgress != nil && *w.WorkDoneProgress
+		c.showDoc = w.ShowDocument.Support
+	}
+	var exp struct {
+		Redline *clientExt `json:"redline"`
+	}
+	if len(caps.Experimental) > 0 && json.Unmarshal(caps.Experimental, &exp) == nil && exp.Redline != nil {
+		c.knowsUs = true
+		c.proposals = exp.Redline.Proposals != nil
+	}
+	return c
+}
+
+// rootsOf returns the folders that the client opened, as paths.
+func rootsOf(p *protocol.InitializeParams) []string {
+	var out []string
+	if fs, ok := p.WorkspaceFolders.Get(); ok {
+		for _, f := range fs {
+			if path, ok := pathOf(string(f.URI)); ok {
+				out = append(out, path)
+			}
+		}
+	}
+	if len(out) == 0 && p.RootURI != nil {
+		if path, ok := pathOf(string(*p.RootURI)); ok {
+			out = append(out, path)
+		}
+	}
+	if root, ok := p.RootPath.Get(); ok && len(out) == 0 && root != "" {
+		out = append(out, root)
+	}
+	return out
+}
+
+// pathOf returns the path of a file: URI; ok is false for any other scheme.
+func pathOf(raw string) (path string, ok bool) {
+	u, err := uri.Parse(raw)
+	if err != nil || u.Scheme() != "file" {
+		return "", false
+	}
+	return u.FsPath(), true
+}
+
+func ptr[T any](v T) *T { return &v }

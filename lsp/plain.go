@@ -1,0 +1,258 @@
+package lsp
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"go.lsp.dev/protocol"
+	"go.lsp.dev/uri"
+	"go.uber.org/zap"
+
+	"redline/agent"
+	"redline/lsp/rpc"
+	"redline/workspace"
+)
+
+// This file serves clients without a plugin (WIRE.md §6): proposals are reviewed
+// with what LSP itself has, and prompts come from commands.
+
+// The ways to review without a plugin.
+const (
+	reviewAuto        = "auto"
+	reviewAnnotations = "annotations"
+	reviewMessage     = "message"
+	reviewCodeAction  = "codeAction"
+)
+
+// reviewPlain asks the user about p and hands the answer to rv. It returns when it
+// has, when nothing is left to decide, or with ctx.
+func (s *Server) reviewPlain(ctx context.Context, rv *review, p *workspace.Proposal) {
+	way := s.opt.Review
+	if way == "" || way == reviewAuto {
+		way = reviewMessage
+		if s.client.annotations {
+			way = reviewAnnotations
+		}
+	}
+	var err error
+	switch way {
+	case reviewAnnotations:
+		err = rv.ask(ctx, ask{confirm: true})
+	case reviewMessage:
+		err = s.reviewByMessage(ctx, rv, p)
+	case reviewCodeAction:
+		// The user decides with code actions or commands.
+	}
+	if err != nil && ctx.Err() == nil {
+		s.log.Warn("review", zap.String("way", way), zap.Error(err))
+	}
+}
+
+// applyConfirmed sends what is pending as one edit that the editor lets the user
+// confirm. What is in the documents afterwards was accepted, the rest was not.
+func (s *Server) applyConfirmed(ctx context.Context, p *workspace.Proposal, updated func()) error {
+	p.State = workspace.Applying
+	p.Rev++
+	updated()
+	defer func() { p.State = workspace.Open; p.Rev++ }()
+	for range maxTries {
+		s.rebase(p)
+		var picked []pick
+		for h := range p.Hunks() {
+			if h.State == workspace.Pending {
+				picked = append(picked, pick{h, h.New})
+			}
+		}
+		if len(picked) == 0 {
+			return nil
+		}
+		got, err := s.applyOnce(ctx, p, picked, applyOptions{
+			label: "Redline: " + p.Title, wait: s.timing.Review, annotate: true, confirm: true,
+		})
+		if err != nil {
+			return err
+		}
+		if !got.moved || got.some || got.yes {
+			break
+		}
+		// Refused because the user typed while looking: ask again on the new text.
+	}
+	for h := range p.Hunks() {
+		if h.State == workspace.Pending {
+			h.State, h.Closed, h.Reason = workspace.Rejected, true, "not accepted in the editor's preview"
+		}
+	}
+	return nil
+}
+
+// The answers to a message request.
+const (
+	actionApply  = "Apply all"
+	actionReject = "Reject"
+	actionReview = "Review"
+)
+
+// messages is held while a message request is shown: some editors replace one by
+// the next and never answer it.
+var messages sync.Mutex
+
+// reviewByMessage asks with window/showMessageRequest. No answer is a rejection; a
+// client that cannot show one is left with the commands and code actions.
+func (s *Server) reviewByMessage(ctx context.Context, rv *review, p *workspace.Proposal) error {
+	messages.Lock()
+	defer messages.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, s.timing.Review)
+	defer cancel()
+	actions := []protocol.MessageActionItem{{Title: actionApply}, {Title: actionReject}, {Title: actionReview}}
+	for {
+		var item *protocol.MessageActionItem
+		err := s.conn.Call(ctx, "window/showMessageRequest", &protocol.ShowMessageRequestParams{
+			Type: protocol.MessageTypeInfo, Message: s.summary(p), Actions: actions,
+		}, &item)
+		var peer *rpc.Error
+		switch {
+		case asError(err, &peer):
+			s.showMessage(ctx, protocol.MessageTypeInfo, "Redline proposes: "+p.Title+". Accept or reject it with the code actions, or the commands redline.accept and redline.reject.")
+			return nil
+		case err != nil:
+			return rv.decide(context.WithoutCancel(ctx), 0, rejectAll("nobody answered"))
+		case item == nil:
+			return rv.decide(ctx, 0, rejectAll("dismissed without an answer"))
+		}
+		switch item.Title {
+		case actionApply:
+			return rv.decide(ctx, 0, []HunkDecision{{Target: Target{All: true}, Decision: "accept"}})
+		case actionReview:
+			if err := s.showDiff(ctx, p); err != nil {
+				s.showMessage(ctx, protocol.MessageTypeWarning, "Redline cannot show the difference: "+err.Error())
+			}
+			actions = actions[:2]
+		default:
+			return rv.decide(ctx, 0, rejectAll(""))
+		}
+	}
+}
+
+func rejectAll(reason string) []HunkDecision {
+	return []HunkDecision{{Target: Target{All: true}, Decision: "reject", Reason: reason}}
+}
+
+// summary says in a few lines what p would change.
+func (s *Server) summary(p *workspace.Proposal) string {
+	snap := s.ws.Snapshot()
+	var b strings.Builder
+	fmt.Fprintf(&b, "Redline: %s", p.Title)
+	for _, f := range p.Files {
+		added, removed := f.Stat()
+		fmt.Fprintf(&b, "\n%s +%d -%d", snap.Rel(f.Path), added, removed)
+	}
+	return b.String()
+}
+
+// showDiff opens the unified diff of p in the editor, from a file outside of the
+// workspace that is left for the system to clean up.
+func (s *Server) showDiff(ctx context.Context, p *workspace.Proposal) error {
+	text := s.encoder().unified(p, func(h *workspace.Hunk) bool { return h.State == workspace.Pending })
+	dir, err := os.MkdirTemp("", "redline-")
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(dir, "proposal.diff")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		return err
+	}
+	if !s.client.showDoc {
+		s.showMessage(ctx, protocol.MessageTypeInfo, "The difference is in "+file)
+		return nil
+	}
+	var res protocol.ShowDocumentResult
+	return s.conn.Call(ctx, "window/showDocument", &protocol.ShowDocumentParams{URI: uri.File(file)}, &res)
+}
+
+func (s *Server) showMessage(ctx context.Context, t protocol.MessageType, text string) {
+	if err := s.conn.Notify(ctx, "window/showMessage", &protocol.ShowMessageParams{Type: t, Message: text}); err != nil {
+		s.log.Debug("window/showMessage", zap.Error(err))
+	}
+}
+
+// plainTurn is what a plain client sees of a running turn: a progress, and the
+// answer when it is done.
+type plainTurn struct {
+	token   string
+	started bool
+	answer  strings.Builder
+}
+
+// plainEvent shows an event to a client that does not know the event stream.
+func (s *Server) plainEvent(x *session, ev agent.Event) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	switch b := ev.Body.(type) {
+	case agent.TurnStarted:
+		x.plain = &plainTurn{token: ev.TurnID}
+		if s.client.progress {
+			// Not waited for: this runs on the path of the turn, and an editor that
+			// refuses the token simply shows nothing.
+			x.plain.started = true
+			token := protocol.String(ev.TurnID)
+			turn := x.plain
+			s.background(func(ctx context.Context) {
+				if err := s.conn.Call(ctx, "window/workDoneProgress/create", &protocol.WorkDoneProgressCreateParams{Token: token}, nil); err != nil {
+					s.log.Debug("progress", zap.Error(err))
+				}
+			})
+			s.progress(turn, map[string]any{"kind": "begin", "title": "Redline", "cancellable": true, "message": "thinking"})
+		}
+	case agent.MessageDelta:
+		if x.plain != nil {
+			x.plain.answer.WriteString(b.Text)
+		}
+	case agent.ToolUpdated:
+		if x.plain != nil && b.Status == agent.CallRunning {
+			s.progress(x.plain, map[string]any{"kind": "report", "message": b.Name + " " + b.Title})
+		}
+	case agent.TurnEnded:
+		if x.plain == nil {
+			return
+		}
+		s.progress(x.plain, map[string]any{"kind": "end"})
+		switch {
+		case b.Status == agent.Failed || b.Status == agent.Limit:
+			s.showMessage(s.root, protocol.MessageTypeError, "Redline: "+b.Err.Error())
+		case b.Status == agent.Completed:
+			if text := strings.TrimSpace(x.plain.answer.String()); text != "" {
+				s.showMessage(s.root, protocol.MessageTypeInfo, text)
+			}
+		}
+		x.plain = nil
+	}
+}
+
+func (s *Server) progress(t *plainTurn, value map[string]any) {
+	if !t.started {
+		return
+	}
+	if err := s.conn.Notify(s.root, "$/progress", map[string]any{"token": t.token, "value": value}); err != nil {
+		s.log.Debug("progress", zap.Error(err))
+	}
+}
+
+// progressCancel stops the turn whose progress the user cancelled.
+func (s *Server) progressCancel(_ context.Context, p *struct {
+	Token any `json:"token"`
+},
+) error {
+	token, _ := p.Token.(string)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, x := range s.sessions {
+		if id := x.Info().ID; strings.HasPrefix(token, id+".") {
+			x.Cancel(token)
+		}
+	}
+	return nil
+}

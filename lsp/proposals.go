@@ -1,0 +1,93 @@
+package lsp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"redline/lsp/rpc"
+	"redline/workspace"
+)
+
+var errNoTarget = errors.New("there is no such file or hunk in the proposal")
+
+func fieldOf(i int, name string) string { return fmt.Sprintf("decisions[%d].%s", i, name) }
+
+func (s *Server) review(id string) (*review, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if rv, ok := s.proposals[id]; ok {
+		return rv, nil
+	}
+	return nil, rpc.BadParams("proposalId", "there is no proposal %q", id)
+}
+
+func (s *Server) proposalList(_ context.Context, p *SessionParams) (ProposalList, error) {
+	if _, err := s.session(p.SessionID); err != nil {
+		return ProposalList{}, err
+	}
+	s.mu.Lock()
+	all := make([]*review, 0, len(s.proposals))
+	for _, id := range sortedKeys(s.proposals) {
+		all = append(all, s.proposals[id])
+	}
+	s.mu.Unlock()
+	out := ProposalList{Proposals: []*Proposal{}}
+	e := s.encoder()
+	for _, rv := range all {
+		if last := rv.current(); last.SessionID == p.SessionID {
+			out.Proposals = append(out.Proposals, e.proposal(last))
+		}
+	}
+	return out, nil
+}
+
+func (s *Server) proposalGet(_ context.Context, p *ProposalParams) (*Proposal, error) {
+	rv, err := s.review(p.ProposalID)
+	if err != nil {
+		return nil, err
+	}
+	return s.encoder().proposal(rv.current()), nil
+}
+
+func (s *Server) proposalResolve(ctx context.Context, p *ProposalResolveParams) (*Proposal, error) {
+	rv, err := s.review(p.ProposalID)
+	if err != nil {
+		return nil, err
+	}
+	rev := p.Rev
+	if rev == 0 {
+		return nil, rpc.BadParams("rev", "is missing; name the state of the proposal that was decided on")
+	}
+	if err := rv.decide(ctx, rev, p.Decisions); err != nil {
+		return nil, err
+	}
+	if !undecidedCopy(rv) {
+		// The last decision closes the review; its final state is on its way.
+		select {
+		case <-rv.done:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return s.encoder().proposal(rv.current()), nil
+}
+
+// undecidedCopy reports whether hunks of the newest state wait for a decision.
+func undecidedCopy(rv *review) bool { return undecided(rv.current()) }
+
+// openProposals returns the newest states of the proposals with undecided hunks.
+func (s *Server) openProposals() []*workspace.Proposal {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []*workspace.Proposal
+	for _, id := range sortedKeys(s.proposals) {
+		rv := s.proposals[id]
+		select {
+		case <-rv.done:
+		default:
+			out = append(out, rv.current())
+		}
+	}
+	return out
+}

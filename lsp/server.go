@@ -1,0 +1,220 @@
+// Package lsp is redline's server: it speaks the Language Server Protocol with an
+// editor, keeps the open documents, runs sessions of the agent and brings their
+// proposals into the documents.
+//
+// The handlers that must see messages in order (text synchronisation,
+// configuration, lifecycle) run inline; everything else leaves the queue at once,
+// so that typing is never held up by a turn. The transport is package lsp/rpc.
+package lsp
+
+import (
+	"context"
+	"io"
+	"sync"
+	"time"
+
+	"go.lsp.dev/protocol"
+	"go.uber.org/zap"
+
+	"redline/agent"
+	"redline/agent/model"
+	"redline/lsp/rpc"
+	"redline/tools"
+	"redline/workspace"
+)
+
+// Options are what a server works with.
+type Options struct {
+	Version string // of redline, for serverInfo
+	Log     *zap.Logger
+	// Tools are what the sessions offer; the built-in ones when nil.
+	Tools *tools.Registry
+	// Settings returns what sessions in the given folders start with. It is called
+	// once a session, never while initialising.
+	Settings func(folders []string) (Settings, error)
+	// Review overrides how plain clients review (WIRE.md §6): auto, annotations,
+	// message or codeAction.
+	Review string
+	// Tap sees every message, for --trace.
+	Tap func(rpc.Direction, []byte)
+	// Timing of the requests to the client; zero values are useful.
+	Timing Timing
+}
+
+// Settings are what a session starts with.
+type Settings struct {
+	Model    string
+	MaxTurns int
+	// Generator returns what talks to the model; see [agent.Options].
+	Generator func(ctx context.Context) (model.ContentGenerator, error)
+	// Auth tells how the model is reached, without trying.
+	Auth func() (method string, err error)
+}
+
+// Timing bounds how long the server waits for the client.
+type Timing struct {
+	Apply  time.Duration // an answer to workspace/applyEdit; 30 s
+	Settle time.Duration // the document to follow a positive answer; 2 s
+	Refuse time.Duration // the document to follow a negative answer; 200 ms
+	Review time.Duration // a person to decide; 30 min
+}
+
+func (t Timing) withDefaults() Timing {
+	set := func(d *time.Duration, def time.Duration) {
+		if *d == 0 {
+			*d = def
+		}
+	}
+	set(&t.Apply, 30*time.Second)
+	set(&t.Settle, 2*time.Second)
+	set(&t.Refuse, 200*time.Millisecond)
+	set(&t.Review, 30*time.Minute)
+	return t
+}
+
+// Server serves one client.
+type Server struct {
+	opt    Options
+	log    *zap.Logger
+	conn   *rpc.Conn
+	ws     *workspace.Workspace
+	client client // set by initialize, before any other handler runs
+	timing Timing
+
+	root context.Context // ends with the connection; turns run in it
+	bg   sync.WaitGroup  // of background
+
+	mu        sync.Mutex
+	sessions  map[string]*session
+	order     []string
+	proposals map[string]*review
+	settings  *Settings // once asked for
+}
+
+// client is what the client declared.
+type client struct {
+	encoding    protocol.PositionEncodingKind
+	knowsUs     bool // capabilities.experimental.redline is there
+	proposals   bool // it reviews with agent/proposal/resolve
+	annotations bool // workspaceEdit.changeAnnotationSupport
+	create      bool // workspaceEdit.resourceOperations has create
+	progress    bool // window.workDoneProgress
+	showDoc     bool // window.showDocument
+	name        string
+}
+
+// Serve speaks with the client over rw until the connection ends and returns the
+// code that the process should exit with. When it returns nothing runs any more.
+func Serve(ctx context.Context, rw io.ReadWriteCloser, opt Options) int {
+	if opt.Log == nil {
+		opt.Log = zap.NewNop()
+	}
+	if opt.Tools == nil {
+		opt.Tools = tools.NewRegistry(tools.Builtin()...)
+	}
+	ws, _ := workspace.New() // no folders yet, so there is nothing to fail
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s := &Server{
+		opt: opt, log: opt.Log, ws: ws, root: ctx, timing: opt.Timing.withDefaults(),
+		sessions: map[string]*session{}, proposals: map[string]*review{},
+	}
+	s.client.encoding = protocol.PositionEncodingKindUTF16
+	s.conn = rpc.NewConn(rw, rpc.Options{Tap: opt.Tap, Log: opt.Log})
+	s.conn.Go(ctx, s.routes())
+	<-s.conn.Done()
+	cancel()
+	s.closeSessions()
+	s.bg.Wait()
+	return s.conn.ExitCode()
+}
+
+// routes registers every method the server answers.
+func (s *Server) routes() *rpc.Router {
+	r := rpc.NewRouter()
+	rpc.Handle(r, "initialize", rpc.Inline, s.initialize)
+	rpc.HandleNotify(r, "initialized", rpc.Inline, func(context.Context, *protocol.InitializedParams) error { return nil })
+	rpc.Handle(r, "shutdown", rpc.Inline, s.shutdown)
+
+	rpc.HandleNotify(r, "textDocument/didOpen", rpc.Inline, s.didOpen)
+	rpc.HandleNotify(r, "textDocument/didChange", rpc.Inline, s.didChange)
+	rpc.HandleNotify(r, "textDocument/didClose", rpc.Inline, s.didClose)
+	rpc.HandleNotify(r, "textDocument/didSave", rpc.Inline, s.didSave)
+	rpc.HandleNotify(r, "workspace/didChangeWorkspaceFolders", rpc.Inline, s.didChangeFolders)
+	rpc.HandleNotify(r, "workspace/didChangeConfiguration", rpc.Inline, func(context.Context, *protocol.DidChangeConfigurationParams) error { return nil })
+	rpc.HandleNotify(r, "workspace/didChangeWatchedFiles", rpc.Inline, func(context.Context, *protocol.DidChangeWatchedFilesParams) error { return nil })
+	rpc.HandleNotify(r, "workspace/didCreateFiles", rpc.Inline, func(context.Context, *protocol.CreateFilesParams) error { return nil })
+	rpc.HandleNotify(r, "workspace/didRenameFiles", rpc.Inline, func(context.Context, *protocol.RenameFilesParams) error { return nil })
+	rpc.HandleNotify(r, "workspace/didDeleteFiles", rpc.Inline, func(context.Context, *protocol.DeleteFilesParams) error { return nil })
+	rpc.HandleNotify(r, "$/setTrace", rpc.Inline, func(context.Context, *protocol.SetTraceParams) error { return nil })
+	rpc.HandleNotify(r, "window/workDoneProgress/cancel", rpc.Inline, s.progressCancel)
+
+	rpc.Handle(r, "workspace/executeCommand", rpc.Async, s.executeCommand)
+	rpc.Handle(r, "textDocument/codeAction", rpc.Async, s.codeAction)
+	rpc.Handle(r, "textDocument/codeLens", rpc.Async, s.codeLens)
+
+	rpc.Handle(r, methodSessionNew, rpc.Async, s.sessionNew)
+	rpc.Handle(r, methodSessionList, rpc.Async, s.sessionList)
+	rpc.Handle(r, methodSessionResume, rpc.Async, s.sessionResume)
+	rpc.Handle(r, methodSessionConfigure, rpc.Async, s.sessionConfigure)
+	rpc.Handle(r, methodSessionClose, rpc.Async, s.sessionClose)
+	rpc.Handle(r, methodSessionDelete, rpc.Async, s.sessionClose)
+	rpc.Handle(r, methodPrompt, rpc.Async, s.prompt)
+	rpc.Handle(r, methodSteer, rpc.Async, s.steer)
+	rpc.Handle(r, methodCancel, rpc.Async, s.cancel)
+	rpc.Handle(r, methodProposalList, rpc.Async, s.proposalList)
+	rpc.Handle(r, methodProposalGet, rpc.Async, s.proposalGet)
+	rpc.Handle(r, methodProposalResolve, rpc.Async, s.proposalResolve)
+	rpc.Handle(r, methodAuthStatus, rpc.Async, s.authStatus)
+	rpc.Handle(r, methodModelList, rpc.Async, s.modelList)
+	rpc.Handle(r, methodToolList, rpc.Async, s.toolList)
+	rpc.Handle(r, methodUsageGet, rpc.Async, s.usageGet)
+	return r
+}
+
+// encoder returns what turns data into its wire form as of now.
+func (s *Server) encoder() *encoder {
+	return &encoder{snapshot: s.ws.Snapshot(), encoding: s.client.encoding, create: s.client.create}
+}
+
+// session is one conversation and what the server keeps beside it.
+type session struct {
+	*agent.Session
+	log eventLog
+	// direct says that the client knows the session by agent/session/new and gets
+	// its events; else it was made for a command of a plain client.
+	direct bool
+
+	mu    sync.Mutex
+	plain *plainTurn // the running turn of a plain client
+}
+
+func (s *Server) session(id string) (*session, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if x, ok := s.sessions[id]; ok {
+		return x, nil
+	}
+	return nil, rpc.BadParams("sessionId", "there is no session %q; make one with %s", id, methodSessionNew)
+}
+
+// background runs f beside the handlers, until the connection ends; Serve waits for
+// it.
+func (s *Server) background(f func(ctx context.Context)) {
+	s.bg.Go(func() { f(s.root) })
+}
+
+// closeSessions ends every session, with their turns.
+func (s *Server) closeSessions() {
+	s.mu.Lock()
+	all := make([]*session, 0, len(s.sessions))
+	for _, x := range s.sessions {
+		all = append(all, x)
+	}
+	s.mu.Unlock()
+	for _, x := range all {
+		x.Close()
+	}
+}
+
+var _ agent.Reviewer = (*Server)(nil)

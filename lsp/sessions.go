@@ -1,0 +1,293 @@
+package lsp
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+
+	"go.uber.org/zap"
+
+	"redline/agent"
+	"redline/agent/model"
+	"redline/lsp/rpc"
+	"redline/tools"
+)
+
+// eventLog keeps the events of a session for clients that resume it.
+type eventLog struct {
+	mu     sync.Mutex
+	events []agent.Event
+}
+
+func (l *eventLog) add(ev agent.Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.events = append(l.events, ev)
+}
+
+// after returns the events with a number above seq.
+func (l *eventLog) after(seq int64) []agent.Event {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if seq < 0 || seq >= int64(len(l.events)) {
+		return nil
+	}
+	return l.events[seq:] // append-only: the part handed out never changes
+}
+
+// newSession starts a session in the workspace's folders.
+func (s *Server) newSession(mode, modelName string, direct bool) (*session, error) {
+	m := agent.ModeDefault
+	if mode != "" {
+		var err error
+		if m, err = agent.ParseMode(mode); err != nil {
+			return nil, rpc.BadParams("mode", "%v", err)
+		}
+	}
+	set, err := s.settingsOnce()
+	if err != nil {
+		return nil, rpc.Failed("settings: %v", err)
+	}
+	if modelName == "" {
+		modelName = set.Model
+	}
+	x := &session{direct: direct}
+	x.Session = agent.NewSession(agent.Options{
+		Workspace: s.ws, Tools: s.opt.Tools, Generator: set.Generator, Reviewer: s,
+		Emit: func(ev agent.Event) { s.emit(x, ev) },
+		Mode: m, Model: strings.Clone(modelName), MaxTurns: set.MaxTurns,
+	})
+	id := x.Info().ID
+	s.mu.Lock()
+	s.sessions[id] = x
+	s.order = append(s.order, id)
+	s.mu.Unlock()
+	return x, nil
+}
+
+// settingsOnce asks for the settings with the first session.
+func (s *Server) settingsOnce() (Settings, error) {
+	s.mu.Lock()
+	got := s.settings
+	s.mu.Unlock()
+	if got != nil {
+		return *got, nil
+	}
+	set, err := s.opt.Settings(s.ws.Snapshot().Folders())
+	if err != nil {
+		return Settings{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.settings == nil {
+		s.settings = &set
+	}
+	return *s.settings, nil
+}
+
+// emit hands an event of session x to the client. It is called in order.
+func (s *Server) emit(x *session, ev agent.Event) {
+	x.log.add(ev)
+	if p, ok := ev.Body.(agent.ProposalUpdated); ok {
+		s.remember(p.Proposal)
+	}
+	if x.direct || s.client.knowsUs {
+		if err := s.conn.Notify(s.root, methodEvent, s.encoder().event(ev)); err != nil && !errors.Is(err, rpc.ErrClosed) {
+			s.log.Warn("event not sent", zap.Error(err), zap.Int64("seq", ev.Seq))
+		}
+	}
+	if !x.direct {
+		s.plainEvent(x, ev)
+	}
+}
+
+func (s *Server) sessionNew(_ context.Context, p *SessionNewParams) (SessionInfo, error) {
+	for _, f := range p.Folders {
+		path, ok := pathOf(string(f))
+		if !ok {
+			return SessionInfo{}, rpc.BadParams("folders", "%q is no file: URI", f)
+		}
+		if _, err := s.ws.Snapshot().Resolve(path); err != nil {
+			return SessionInfo{}, rpc.BadParams("folders", "%q is not in a folder open in this editor", f)
+		}
+	}
+	x, err := s.newSession(p.Mode, p.Model, true)
+	if err != nil {
+		return SessionInfo{}, err
+	}
+	return wireInfo(x.Info()), nil
+}
+
+func (s *Server) sessionList(context.Context, *Empty) (SessionList, error) {
+	out := SessionList{Sessions: []SessionInfo{}}
+	s.mu.Lock()
+	all := make([]*session, 0, len(s.order))
+	for _, id := range s.order {
+		all = append(all, s.sessions[id])
+	}
+	s.mu.Unlock()
+	for _, x := range all {
+		out.Sessions = append(out.Sessions, wireInfo(x.Info()))
+	}
+	return out, nil
+}
+
+// sessionResume sends the events after a number again, before it answers.
+func (s *Server) sessionResume(ctx context.Context, p *SessionResumeParams) (SessionInfo, error) {
+	x, err := s.session(p.SessionID)
+	if err != nil {
+		return SessionInfo{}, err
+	}
+	for _, ev := range x.log.after(p.AfterSeq) {
+		if err := s.conn.Notify(ctx, methodEvent, s.encoder().event(ev)); err != nil {
+			return SessionInfo{}, err
+		}
+	}
+	return wireInfo(x.Info()), nil
+}
+
+func (s *Server) sessionConfigure(_ context.Context, p *SessionConfigureParams) (SessionInfo, error) {
+	x, err := s.session(p.SessionID)
+	if err != nil {
+		return SessionInfo{}, err
+	}
+	if err := x.Configure(agent.Mode(p.Mode), strings.Clone(p.Model)); err != nil {
+		return SessionInfo{}, rpc.BadParams("mode", "%v", err)
+	}
+	return wireInfo(x.Info()), nil
+}
+
+func (s *Server) sessionClose(_ context.Context, p *SessionParams) (Empty, error) {
+	x, err := s.session(p.SessionID)
+	if err != nil {
+		return Empty{}, err
+	}
+	x.Close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.sessions, p.SessionID)
+	for i, id := range s.order {
+		if id == p.SessionID {
+			s.order = append(s.order[:i:i], s.order[i+1:]...)
+			break
+		}
+	}
+	return Empty{}, nil
+}
+
+func (s *Server) prompt(_ context.Context, p *PromptParams) (TurnResult, error) {
+	x, err := s.session(p.SessionID)
+	if err != nil {
+		return TurnResult{}, err
+	}
+	msg := agent.Message{Text: strings.Clone(p.Text)}
+	for _, c := range p.Context {
+		msg.Context = append(msg.Context, s.contextItem(c))
+	}
+	id, err := x.Prompt(s.root, msg)
+	return TurnResult{id}, sessionError(err)
+}
+
+func (s *Server) contextItem(c ContextItem) agent.ContextItem {
+	out := agent.ContextItem{
+		Kind: strings.Clone(c.Kind), URI: strings.Clone(c.URI), Text: strings.Clone(c.Text),
+		MIMEType: strings.Clone(c.MIMEType), Data: c.Data,
+	}
+	if path, ok := pathOf(c.URI); ok {
+		out.Path = path
+	}
+	if c.Range != nil {
+		out.FromLine, out.ToLine = int(c.Range.Start.Line)+1, int(c.Range.End.Line)+1
+		if c.Range.End.Character == 0 && out.ToLine > out.FromLine {
+			out.ToLine-- // a selection of whole lines ends at the start of the next
+		}
+	}
+	return out
+}
+
+func (s *Server) steer(_ context.Context, p *SteerParams) (TurnResult, error) {
+	x, err := s.session(p.SessionID)
+	if err != nil {
+		return TurnResult{}, err
+	}
+	id, err := x.Steer(strings.Clone(p.Text))
+	return TurnResult{id}, sessionError(err)
+}
+
+func (s *Server) cancel(_ context.Context, p *CancelParams) (Empty, error) {
+	x, err := s.session(p.SessionID)
+	if err != nil {
+		return Empty{}, err
+	}
+	x.Cancel(p.TurnID)
+	return Empty{}, nil
+}
+
+func sessionError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, agent.ErrEmpty):
+		return rpc.BadParams("text", "%v", err)
+	}
+	return rpc.Failed("%v", err)
+}
+
+func (s *Server) authStatus(context.Context, *Empty) (AuthStatus, error) {
+	set, err := s.settingsOnce()
+	if err != nil {
+		return AuthStatus{}, rpc.Failed("settings: %v", err)
+	}
+	method, err := set.Auth()
+	if err != nil {
+		return AuthStatus{Method: method, Message: err.Error()}, nil
+	}
+	return AuthStatus{SignedIn: true, Method: method}, nil
+}
+
+func (s *Server) modelList(ctx context.Context, _ *Empty) (ModelList, error) {
+	set, err := s.settingsOnce()
+	if err != nil {
+		return ModelList{}, rpc.Failed("settings: %v", err)
+	}
+	out := ModelList{Current: set.Model, Models: []Model{}}
+	g, err := set.Generator(ctx)
+	if err != nil {
+		return out, rpc.Failed("%v", err)
+	}
+	lister, ok := g.(model.Lister)
+	if !ok {
+		return out, nil
+	}
+	infos, err := lister.ListModels(ctx)
+	if err != nil {
+		return out, rpc.Failed("list the models: %v", err)
+	}
+	for _, i := range infos {
+		out.Models = append(out.Models, Model{i.Name, i.DisplayName})
+	}
+	return out, nil
+}
+
+func (s *Server) toolList(context.Context, *Empty) (ToolList, error) {
+	return ToolList{ToolInfos(s.opt.Tools)}, nil
+}
+
+// ToolInfos describes the tools of a registry.
+func ToolInfos(r *tools.Registry) []ToolInfo {
+	out := []ToolInfo{}
+	for _, t := range r.All() {
+		spec := t.Spec()
+		out = append(out, ToolInfo{spec.Name, spec.DisplayName, string(spec.Kind), spec.Description, spec.Schema})
+	}
+	return out
+}
+
+func (s *Server) usageGet(_ context.Context, p *SessionParams) (Usage, error) {
+	x, err := s.session(p.SessionID)
+	if err != nil {
+		return Usage{}, err
+	}
+	return wireUsage(x.Info().Usage), nil
+}

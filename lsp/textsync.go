@@ -1,0 +1,85 @@
+package lsp
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.lsp.dev/protocol"
+	"go.uber.org/zap"
+
+	"redline/workspace"
+)
+
+// keyOf returns the workspace's key and path for a document's URI.
+func keyOf(u string) (key, path string) {
+	if path, ok := pathOf(u); ok {
+		return workspace.Key(path), path
+	}
+	return u, ""
+}
+
+func (s *Server) didOpen(_ context.Context, p *protocol.DidOpenTextDocumentParams) error {
+	u := strings.Clone(string(p.TextDocument.URI))
+	key, path := keyOf(u)
+	s.ws.Put(&workspace.Document{
+		Key: key, URI: u, Path: path, Version: p.TextDocument.Version,
+		Language: strings.Clone(string(p.TextDocument.LanguageID)), Text: strings.Clone(p.TextDocument.Text),
+	})
+	return nil
+}
+
+func (s *Server) didChange(_ context.Context, p *protocol.DidChangeTextDocumentParams) error {
+	key, _ := keyOf(string(p.TextDocument.URI))
+	d, ok := s.ws.Snapshot().DocumentByKey(key)
+	if !ok {
+		return fmt.Errorf("change of %s, which is not open", p.TextDocument.URI)
+	}
+	text := d.Text
+	for _, c := range p.ContentChanges {
+		switch c := c.(type) {
+		case *protocol.TextDocumentContentChangeWholeDocument:
+			text = strings.Clone(c.Text)
+		case *protocol.TextDocumentContentChangePartial:
+			m := newMapper(text, s.client.encoding)
+			start, end := m.offset(c.Range.Start), m.offset(c.Range.End)
+			if end < start {
+				return fmt.Errorf("change of %s: the range ends before it starts", p.TextDocument.URI)
+			}
+			text = text[:start] + c.Text + text[end:]
+		default:
+			return fmt.Errorf("change of %s: unknown kind %T", p.TextDocument.URI, c)
+		}
+	}
+	next := *d
+	next.Version, next.Text = p.TextDocument.Version, text
+	s.ws.Put(&next)
+	return nil
+}
+
+func (s *Server) didClose(_ context.Context, p *protocol.DidCloseTextDocumentParams) error {
+	key, _ := keyOf(string(p.TextDocument.URI))
+	s.ws.Drop(key)
+	return nil
+}
+
+func (s *Server) didSave(_ context.Context, p *protocol.DidSaveTextDocumentParams) error {
+	s.log.Debug("saved", zap.String("uri", string(p.TextDocument.URI)))
+	return nil
+}
+
+func (s *Server) didChangeFolders(_ context.Context, p *protocol.DidChangeWorkspaceFoldersParams) error {
+	folders := s.ws.Snapshot().Folders()
+	for _, f := range p.Event.Removed {
+		if path, ok := pathOf(string(f.URI)); ok {
+			folders = slices.DeleteFunc(folders, func(x string) bool { return x == path })
+		}
+	}
+	for _, f := range p.Event.Added {
+		if path, ok := pathOf(string(f.URI)); ok && !slices.Contains(folders, path) {
+			folders = append(folders, path)
+		}
+	}
+	return s.ws.SetFolders(folders)
+}

@@ -1,0 +1,230 @@
+package lsp
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"go.lsp.dev/protocol"
+	"go.lsp.dev/uri"
+
+	"redline/agent"
+	"redline/agent/model"
+	"redline/workspace"
+	"redline/workspace/text"
+)
+
+// encoder turns the agent's data into what goes over the wire. Snapshot is the
+// state that positions refer to.
+type encoder struct {
+	snapshot *workspace.Snapshot
+	encoding protocol.PositionEncodingKind
+	// annotate gives every edit its hunk's change annotation.
+	annotate bool
+	// confirm marks those annotations as needing the user's consent.
+	confirm bool
+	// create says that the client can create files.
+	create bool
+}
+
+// uriOf returns the name the editor uses for the file at path.
+func (e *encoder) uriOf(path string) uri.URI {
+	if d, ok := e.snapshot.Document(path); ok {
+		return uri.URI(d.URI)
+	}
+	return uri.File(path)
+}
+
+// now returns the current text of the file that f changes, and its version when
+// it is open.
+func (e *encoder) now(f *workspace.FileChange) (string, *int32) {
+	if d, ok := e.snapshot.Document(f.Path); ok {
+		v := d.Version
+		return d.Text, &v
+	}
+	if f.Op == workspace.OpCreate {
+		return "", nil
+	}
+	if file, err := e.snapshot.Read(f.Path); err == nil {
+		return file.Text, nil
+	}
+	return f.Text(), nil // unreadable now: hunks refer to what it was
+}
+
+func (e *encoder) proposal(p *workspace.Proposal) *Proposal {
+	out := &Proposal{
+		ProposalID: p.ID, Rev: p.Rev, SessionID: p.SessionID, TurnID: p.TurnID, CallIDs: p.CallIDs,
+		Title: p.Title, State: string(p.State), Files: []ProposalFile{},
+	}
+	if out.CallIDs == nil {
+		out.CallIDs = []string{}
+	}
+	for _, f := range p.Files {
+		now, version := e.now(f)
+		m := newMapper(now, e.encoding)
+		file := ProposalFile{FileID: f.ID, URI: e.uriOf(f.Path), Op: string(f.Op), Hunks: []ProposalHunk{}}
+		file.Base = ProposalBase{Version: version, Hash: workspace.Hash(now), EOL: string(text.DetectEOL(now)), Encoding: string(text.UTF8)}
+		if f.Base != nil {
+			file.Base.BOM, file.Base.Encoding = f.Base.Format.BOM, string(f.Base.Format.Encoding)
+		}
+		for _, h := range f.Hunks {
+			wire := ProposalHunk{
+				HunkID: h.ID, Range: m.rng(h.Start, h.End), OldText: h.Old, NewText: h.New,
+				State: h.State.String(), Reason: h.Reason,
+			}
+			if h.State == workspace.Amended {
+				wire.Final = &h.Final
+			}
+			file.Hunks = append(file.Hunks, wire)
+		}
+		out.Files = append(out.Files, file)
+	}
+	pending := func(h *workspace.Hunk) bool { return h.State == workspace.Pending }
+	edit := e.edit(p, pending)
+	out.Edit = &edit
+	out.Diff = e.unified(p, pending)
+	return out
+}
+
+// unified returns the hunks that keep allows as a unified diff on the current texts.
+func (e *encoder) unified(p *workspace.Proposal, keep func(*workspace.Hunk) bool) string {
+	return p.Unified(
+		func(f *workspace.FileChange) string { t, _ := e.now(f); return t },
+		func(path string) string { return strings.TrimPrefix(e.snapshot.Rel(path), "/") },
+		keep)
+}
+
+// edit returns the hunks that keep allows as one versioned WorkspaceEdit.
+func (e *encoder) edit(p *workspace.Proposal, keep func(*workspace.Hunk) bool) protocol.WorkspaceEdit {
+	w := protocol.WorkspaceEdit{DocumentChanges: []protocol.DocumentChange{}}
+	annotations := map[protocol.ChangeAnnotationIdentifier]protocol.ChangeAnnotation{}
+	for _, f := range p.Files {
+		now, version := e.now(f)
+		m := newMapper(now, e.encoding)
+		u := e.uriOf(f.Path)
+		var edits []protocol.TextDocumentEditElement
+		for _, h := range f.Hunks {
+			if !keep(h) {
+				continue
+			}
+			te := protocol.TextEdit{Range: m.rng(h.Start, h.End), NewText: h.New}
+			if !e.annotate {
+				edits = append(edits, &te)
+				continue
+			}
+			id := protocol.ChangeAnnotationIdentifier(p.ID + "/" + h.ID)
+			a := protocol.ChangeAnnotation{Label: "Redline: " + p.Title}
+			if e.confirm {
+				yes := true
+				a.NeedsConfirmation = &yes
+			}
+			annotations[id] = a
+			edits = append(edits, &protocol.AnnotatedTextEdit{TextEdit: te, AnnotationID: id})
+		}
+		if len(edits) == 0 {
+			continue
+		}
+		if f.Op == workspace.OpCreate && version == nil && e.create {
+			c := &protocol.CreateFile{URI: u}
+			c.Kind = "create" // the package's own default would decode as a text edit
+			c.ResourceOperation.Kind = "create"
+			w.DocumentChanges = append(w.DocumentChanges, c)
+		}
+		doc := protocol.OptionalVersionedTextDocumentIdentifier{Version: version}
+		doc.URI = u
+		w.DocumentChanges = append(w.DocumentChanges, &protocol.TextDocumentEdit{TextDocument: doc, Edits: edits})
+	}
+	if len(annotations) > 0 {
+		w.ChangeAnnotations = annotations
+	}
+	return w
+}
+
+// event returns the wire form of an agent's event.
+func (e *encoder) event(ev agent.Event) EventParams {
+	out := EventParams{SessionID: ev.SessionID, Seq: ev.Seq, TurnID: ev.TurnID}
+	switch b := ev.Body.(type) {
+	case agent.TurnStarted:
+		out.Event = evTurnStarted{"turn/started"}
+	case agent.TurnEnded:
+		w := evTurnEnded{Type: "turn/ended", Status: string(b.Status)}
+		if b.Err != nil {
+			w.Error = &EventError{errorKind(b), b.Err.Error()}
+		}
+		u := wireUsage(b.Usage)
+		w.Usage = &u
+		out.Event = w
+	case agent.UserMessage:
+		out.Event = evText{Type: "message/user", MessageID: b.MessageID, Text: b.Text}
+	case agent.MessageDelta:
+		out.Event = evText{Type: "message/delta", MessageID: b.MessageID, Text: b.Text}
+	case agent.ThoughtDelta:
+		out.Event = evText{Type: "thought/delta", MessageID: b.MessageID, Text: b.Text, Subject: b.Subject}
+	case agent.ToolUpdated:
+		w := evTool{
+			Type: "tool/updated", CallID: b.CallID, Name: b.Name, Title: b.Title, Kind: string(b.Kind),
+			Status: string(b.Status), Input: b.Input, Output: cut(b.Output), Display: b.Display,
+		}
+		for _, l := range b.Locations {
+			w.Locations = append(w.Locations, eventLocation{e.uriOf(l.Path), max(0, l.Line-1)})
+		}
+		out.Event = w
+	case agent.ProposalUpdated:
+		out.Event = evProposal{"proposal/updated", e.proposal(b.Proposal)}
+	case agent.UsageUpdated:
+		out.Event = evUsage{"usage/updated", wireUsage(b.Usage)}
+	case agent.Retry:
+		out.Event = evRetry{"retry", b.Attempt, b.Delay.Milliseconds(), b.Reason}
+	case agent.Notice:
+		out.Event = evNotice{"notice", b.Level, b.Text}
+	}
+	return out
+}
+
+// maxOutput is how much of a tool's output the editor is sent, in bytes; it is
+// there to be looked at, and the model has all of it.
+const maxOutput = 16 << 10
+
+func cut(s string) string {
+	if len(s) <= maxOutput {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxOutput], "") + "\n…"
+}
+
+// errorKind sorts the end of a turn for clients that react to it.
+func errorKind(b agent.TurnEnded) string {
+	var m *model.Error
+	switch {
+	case b.Status == agent.Cancelled:
+		return "cancelled"
+	case b.Status == agent.Limit:
+		return "limit"
+	case errors.Is(b.Err, agent.ErrCredentials):
+		return string(model.KindAuth)
+	case errors.As(b.Err, &m):
+		return string(m.Kind)
+	}
+	return "failed"
+}
+
+func wireUsage(u agent.Usage) Usage {
+	return Usage{u.Input, u.Cached, u.Output, u.Thoughts, u.Total, u.Requests}
+}
+
+func wireInfo(i agent.Info) SessionInfo {
+	out := SessionInfo{
+		SessionID: i.ID, Title: i.Title, Mode: string(i.Mode), Model: i.Model, Folders: []uri.URI{},
+		CreatedAt: i.Created.UTC().Format(time.RFC3339), UpdatedAt: i.Updated.UTC().Format(time.RFC3339),
+		Turns: i.Turns, LastSeq: i.LastSeq, Running: i.Running,
+	}
+	for _, f := range i.Folders {
+		out.Folders = append(out.Folders, uri.File(f))
+	}
+	return out
+}
+
+// sortedKeys returns the keys of m in order.
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,208 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"redline/workspace"
+	"redline/workspace/diff"
+	"redline/workspace/text"
+)
+
+// Limits of one read.
+const (
+	maxReadLines = 2000 // lines without a limit of the model's own
+	maxLineRunes = 2000 // characters of one line
+)
+
+// ReadFile is the tool read_file.
+var ReadFile = define(Spec{
+	Name:        "read_file",
+	DisplayName: "ReadFile",
+	Kind:        KindRead,
+	Description: `Reads one file: text (as the user's editor shows it, unsaved changes included), images, audio, or PDF. ` +
+		`For a long text file read parts of it with offset and limit.`,
+	Schema: json.RawMessage(`{"type":"object","properties":{
+"path":{"type":"string","description":"Path of the file, absolute or relative to the workspace root."},
+"offset":{"type":"integer","minimum":0,"description":"0-based number of the first line to read; needs limit."},
+"limit":{"type":"integer","minimum":1,"description":"Number of lines to read; 2000 by default."}},
+"required":["path"]}`),
+	Aliases: map[string]string{"absolute_path": "path", "file_path": "path"},
+}, prepareReadFile)
+
+type readFileParams struct {
+	Path   string `json:"path"`
+	Offset *int   `json:"offset"`
+	Limit  *int   `json:"limit"`
+}
+
+func prepareReadFile(v *workspace.View, p readFileParams) (*Call, error) {
+	if p.Offset != nil && *p.Offset > 0 && p.Limit == nil {
+		return nil, errors.New("offset needs limit: say how many lines to read from there")
+	}
+	path, err := resolve(v, p.Path)
+	if err != nil {
+		return nil, err
+	}
+	call := &Call{Title: v.Rel(path), Locations: []Location{{Path: path}}}
+	if p.Offset != nil {
+		call.Locations[0].Line = *p.Offset + 1
+		call.Title = fmt.Sprintf("%s from line %d", call.Title, *p.Offset+1)
+	}
+	call.Run = func(context.Context) (*Result, error) { return readFile(v, path, p) }
+	return call, nil
+}
+
+func readFile(v *workspace.View, path string, p readFileParams) (*Result, error) {
+	if mime := mediaType(path); mime != "" {
+		data, _, err := workspace.ReadBytes(path)
+		if err != nil {
+			return nil, readError(path, err)
+		}
+		return &Result{
+			Text:    fmt.Sprintf("Read %s file: %s", mime, path),
+			Media:   []Media{{mime, data}},
+			Display: fmt.Sprintf("Read %s (%s, %d bytes)", v.Rel(path), mime, len(data)),
+		}, nil
+	}
+	f, err := v.Read(path)
+	if errors.Is(err, text.ErrBinary) {
+		return &Result{
+			Text:    "Cannot display content of binary file: " + path,
+			Display: "Skipped binary file: " + v.Rel(path),
+		}, nil
+	}
+	if err != nil {
+		return nil, readError(path, err)
+	}
+	t, first, last, total, cut := page(f.Text, p)
+	if total == 0 {
+		return &Result{Text: "File is empty: " + path, Display: "Read " + v.Rel(path) + " (empty)"}, nil
+	}
+	if first >= total {
+		return nil, fmt.Errorf("%s has %d lines; offset %d is past its end", path, total, first)
+	}
+	var head string
+	if first > 0 || last < total || cut > 0 {
+		head = fmt.Sprintf("[File content truncated: showing lines %d-%d of %d total lines...]\n", first+1, last, total)
+	}
+	if cut > 0 {
+		head += fmt.Sprintf("[%d of them are longer than %d characters and were cut]\n", cut, maxLineRunes)
+	}
+	display := fmt.Sprintf("Read %d lines of %s", last-first, v.Rel(path))
+	if f.Open {
+		display += " (as in the editor)"
+	}
+	return &Result{Text: head + t, Display: display}, nil
+}
+
+// page returns the lines [first, last) of s that p asks for, how many there are in
+// all, and how many of those returned were cut.
+func page(s string, p readFileParams) (out string, first, last, total, cut int) {
+	limit := maxReadLines
+	if p.Limit != nil {
+		limit = *p.Limit
+	}
+	if p.Offset != nil {
+		first = *p.Offset
+	}
+	var b strings.Builder
+	for rest := s; rest != ""; total++ {
+		n := diff.NextLine(rest)
+		line := rest[:n]
+		rest = rest[n:]
+		if total < first || total >= first+limit {
+			continue
+		}
+		last = total + 1
+		if len(line) > maxLineRunes {
+			if short, ok := cutLine(line); ok {
+				line = short
+				cut++
+			}
+		}
+		b.WriteString(line)
+	}
+	return b.String(), first, last, total, cut
+}
+
+// cutLine shortens a line of more than maxLineRunes characters and marks it.
+func cutLine(line string) (string, bool) {
+	body := strings.TrimRight(line, "\r\n")
+	if utf8.RuneCountInString(body) <= maxLineRunes {
+		return line, false
+	}
+	n := 0
+	for i := range body {
+		if n == maxLineRunes {
+			return body[:i] + "... [truncated]" + line[len(body):], true
+		}
+		n++
+	}
+	return line, false
+}
+
+// resolve is [workspace.Snapshot.Resolve] for a parameter.
+func resolve(v *workspace.View, p string) (string, error) {
+	if strings.TrimSpace(p) == "" {
+		return "", errors.New("the path is empty")
+	}
+	return v.Resolve(p)
+}
+
+// readError words an error of reading path for the model.
+func readError(path string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("file not found: %s; use glob or list_directory to find the right path", path)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("no permission to read %s", path)
+	case errors.Is(err, workspace.ErrTooLarge):
+		return fmt.Errorf("%s is larger than 20 MB and cannot be read as a whole; use grep_search on it", path)
+	case errors.Is(err, workspace.ErrNotRegular):
+		return fmt.Errorf("%s is no regular file (a directory or device); use list_directory for a directory", path)
+	case errors.Is(err, text.ErrBinary):
+		return fmt.Errorf("%s is a binary file", path)
+	}
+	return fmt.Errorf("cannot read %s: %w", path, err)
+}
+
+// mediaType returns the MIME type of a file that models take as it is, by its
+// name; empty for everything else.
+func mediaType(path string) string {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".png":
+		return "image/png"
+	case ".jpg", ".jpeg":
+		return "image/jpeg"
+	case ".gif":
+		return "image/gif"
+	case ".webp":
+		return "image/webp"
+	case ".svg":
+		return "image/svg+xml"
+	case ".bmp":
+		return "image/bmp"
+	case ".mp3":
+		return "audio/mpeg"
+	case ".wav":
+		return "audio/wav"
+	case ".aiff", ".aif":
+		return "audio/aiff"
+	case ".aac":
+		return "audio/aac"
+	case ".ogg":
+		return "audio/ogg"
+	case ".flac":
+		return "audio/flac"
+	case ".pdf":
+		return "application/pdf"
+	}
+	return ""
+}

@@ -1,0 +1,134 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"redline/workspace"
+	"redline/workspace/match"
+)
+
+// Replace is the tool replace.
+var Replace = define(Spec{
+	Name:        "replace",
+	DisplayName: "Edit",
+	Kind:        KindEdit,
+	Description: `Replaces text in a file; the user reviews the difference before it is applied. ` +
+		`old_string must be the exact text of the file, with at least 3 lines of context around the change so that it is unique; read the file first. ` +
+		`An empty old_string creates a new file with new_string as its content. Set expected_replacements to change several occurrences.`,
+	Schema: json.RawMessage(`{"type":"object","properties":{
+"file_path":{"type":"string","description":"Absolute path of the file."},
+"old_string":{"type":"string","description":"The exact literal text to replace, whitespace and indentation included."},
+"new_string":{"type":"string","description":"The exact literal text to put there."},
+"expected_replacements":{"type":"integer","minimum":1,"description":"Number of occurrences to replace; 1 by default."}},
+"required":["file_path","old_string","new_string"]}`),
+	Aliases: map[string]string{"path": "file_path", "absolute_path": "file_path", "instruction": ""},
+}, prepareReplace)
+
+type replaceParams struct {
+	FilePath  string `json:"file_path"`
+	OldString string `json:"old_string"`
+	NewString string `json:"new_string"`
+	Expected  *int   `json:"expected_replacements"`
+}
+
+func prepareReplace(v *workspace.View, p replaceParams) (*Call, error) {
+	if strings.TrimSpace(p.FilePath) == "" {
+		return nil, errors.New("file_path is empty")
+	}
+	if !filepath.IsAbs(p.FilePath) {
+		abs := p.FilePath
+		if r, err := v.Resolve(p.FilePath); err == nil {
+			abs = r
+		}
+		return nil, fmt.Errorf("file_path must be absolute; did you mean %s?", abs)
+	}
+	path, err := resolve(v, p.FilePath)
+	if err != nil {
+		return nil, err
+	}
+	call := &Call{Title: "Edit " + v.Rel(path), Locations: []Location{{Path: path}}}
+	if p.OldString == "" {
+		call.Title = "Create " + v.Rel(path)
+	}
+	call.Run = func(context.Context) (*Result, error) { return replace(v, path, p) }
+	return call, nil
+}
+
+func replace(v *workspace.View, path string, p replaceParams) (*Result, error) {
+	want := 1
+	if p.Expected != nil {
+		want = *p.Expected
+	}
+	if p.OldString == "" {
+		if v.Exists(path) {
+			return nil, fmt.Errorf("Failed to edit. Attempted to create a file that already exists: %s; to change it, give the text to replace in old_string", path)
+		}
+		return create(v, path, p.NewString, fmt.Sprintf("Created new file: %s with provided content.", path))
+	}
+	f, err := v.Read(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("File not found: %s. Cannot apply edit. Use an empty old_string to create a new file", path)
+	}
+	if err != nil {
+		return nil, readError(path, err)
+	}
+	found, err := match.Find(f.Text, p.OldString, p.NewString, want)
+	if err != nil {
+		return nil, replaceError(path, err)
+	}
+	edits := make([]workspace.Edit, len(found.Edits))
+	for i, e := range found.Edits {
+		edits[i] = workspace.Edit(e)
+	}
+	done := fmt.Sprintf("Successfully modified file: %s (%d replacements).", path, len(edits))
+	if found.Stage != match.StageExact {
+		done += fmt.Sprintf(" old_string was not exact; it was matched ignoring %s.", found.Stage)
+	}
+	return &Result{Change: &Change{File: f, Edits: edits, Done: done}}, nil
+}
+
+// replaceError words a refusal for the model, in the seeds' words first, then with
+// the real text that lets the next try succeed.
+func replaceError(path string, err error) error {
+	var e *match.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	var b strings.Builder
+	switch e.Kind {
+	case match.NotFound:
+		fmt.Fprintf(&b, "Failed to edit, 0 occurrences found for old_string in %s. Nothing was changed.", path)
+		if len(e.Excerpts) > 0 {
+			b.WriteString(" Copy the text exactly as it is in the file. The nearest text there is:")
+		} else {
+			b.WriteString(" Read the file again and copy the text exactly, with its whitespace and indentation.")
+		}
+	case match.Count:
+		found := fmt.Sprint(e.Found)
+		if e.Many {
+			found = "more than " + found
+		}
+		fmt.Fprintf(&b, "Failed to edit, expected %d occurrences but found %s for old_string in %s. Nothing was changed. Add lines of context until it is unique, or set expected_replacements. They are at:", e.Expected, found, path)
+	case match.Ambiguous:
+		fmt.Fprintf(&b, "Failed to edit, expected %d occurrences but found several alike for old_string in %s, and none exactly. Nothing was changed. Copy the text exactly, with lines of context that make it unique. The candidates are:", e.Expected, path)
+	case match.NoChange:
+		fmt.Fprintf(&b, "No changes to apply. new_string would leave %s exactly as it is", path)
+	case match.Placeholder:
+		fmt.Fprintf(&b, "Failed to edit %s: new_string leaves something out (%q). Nothing was changed. Give the complete text", path, e.Line)
+	default:
+		fmt.Fprintf(&b, "Failed to edit %s: %s", path, e.Error())
+	}
+	for _, x := range e.Excerpts {
+		fmt.Fprintf(&b, "\n--- %s ---\n%s", x.Title(), x.Text)
+		if x.More {
+			b.WriteString("\n…")
+		}
+	}
+	return errors.New(b.String())
+}

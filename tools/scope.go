@@ -1,0 +1,56 @@
+package tools
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"redline/workspace"
+	"redline/workspace/search"
+)
+
+// scopeOf returns where to search for the parameter p, which may be empty for the
+// first folder, and the folder's and the place's absolute path.
+func scopeOf(v *workspace.View, p string) (scope search.Scope, root, abs string, err error) {
+	if p == "" {
+		p = "."
+	}
+	abs, err = v.Resolve(p)
+	if err != nil {
+		return scope, "", "", err
+	}
+	if _, open := v.Document(abs); !open {
+		if _, err := os.Stat(abs); err != nil {
+			return scope, "", "", readError(abs, err)
+		}
+	}
+	for _, f := range v.Folders() {
+		rel, err := filepath.Rel(f, abs)
+		if err != nil || !filepath.IsLocal(rel) {
+			continue
+		}
+		if rel == "." {
+			rel = ""
+		}
+		return search.Scope{Root: f, Dir: filepath.ToSlash(rel), Overlay: v.Overlay()}, f, abs, nil
+	}
+	// Named by the folder's real path rather than as the editor spells it.
+	real := workspace.Key(abs)
+	for _, f := range v.Folders() {
+		if rel, err := filepath.Rel(workspace.Key(f), real); err == nil && filepath.IsLocal(rel) {
+			if rel == "." {
+				rel = ""
+			}
+			return search.Scope{Root: f, Dir: filepath.ToSlash(rel), Overlay: v.Overlay()}, f, filepath.Join(f, rel), nil
+		}
+	}
+	return scope, "", "", fmt.Errorf("path %q is outside the workspace", p)
+}
+
+// shown returns p as a search was asked for it: relative when it was.
+func shown(p string) string {
+	if p == "" {
+		return "."
+	}
+	return p
+}

@@ -1,0 +1,130 @@
+// Package tools is what the model may call: the contract of a tool, the registry,
+// and the built-in tools, one file each with the text the model reads beside it.
+//
+// A tool never writes a file, runs a command or talks to an editor. It reads a
+// view of the workspace and returns data: text or media for the model, and for a
+// tool that edits, the change it wants. Whoever called it decides what happens.
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"redline/workspace"
+)
+
+// Kind groups tools for the user interface (WIRE.md, tool/updated).
+type Kind string
+
+// The kinds of tools.
+const (
+	KindRead    Kind = "read"
+	KindEdit    Kind = "edit"
+	KindSearch  Kind = "search"
+	KindExecute Kind = "execute"
+	KindFetch   Kind = "fetch"
+	KindOther   Kind = "other"
+)
+
+// Spec says what a tool is.
+type Spec struct {
+	Name        string // what the model calls
+	DisplayName string // what the user sees
+	Kind        Kind
+	Description string          // for the model
+	Schema      json.RawMessage // JSON schema of the parameters, an object
+	// Aliases maps other names of parameters to the ones in Schema. A name that
+	// maps to "" is accepted and dropped.
+	Aliases map[string]string
+}
+
+// ReadOnly reports whether calls change nothing, so that they may run side by side
+// and without asking.
+func (s *Spec) ReadOnly() bool { return s.Kind == KindRead || s.Kind == KindSearch }
+
+// Tool is one function the model may call.
+type Tool interface {
+	Spec() *Spec
+	// Prepare takes arguments that fit the schema and returns what the call would
+	// do, without doing it. Errors are for the model.
+	Prepare(v *workspace.View, args json.RawMessage) (*Call, error)
+}
+
+// Call is a valid call that has not run yet.
+type Call struct {
+	Title     string // in a few words, for the user
+	Locations []Location
+	// Run does it. An error is for the model; a context's error means cancelled.
+	Run func(ctx context.Context) (*Result, error)
+}
+
+// Location is a place a call is about.
+type Location struct {
+	Path string
+	Line int // 1-based; 0 when it is the file as a whole
+}
+
+// Result is what a call brought.
+type Result struct {
+	Text    string  // for the model
+	Media   []Media // for the model, beside Text
+	Display string  // Markdown for the user; empty: a short form of Text will do
+	Change  *Change // what an editing tool wants; nil for others
+}
+
+// Media is content that is no text.
+type Media struct {
+	MIMEType string
+	Data     []byte
+}
+
+// Change is an edit that a tool wants made. Exactly one of Edits and Create holds.
+type Change struct {
+	File   *workspace.File  // what the edits refer to
+	Edits  []workspace.Edit // in order, not overlapping
+	Create *NewFile
+	Done   string // what the model is told once all of it is in place
+}
+
+// NewFile is a file to be created.
+type NewFile struct {
+	Path    string
+	Content string
+}
+
+// Path returns the file the change is about.
+func (c *Change) Path() string {
+	if c.Create != nil {
+		return c.Create.Path
+	}
+	return c.File.Path
+}
+
+// Stage adds the change to v for the function call callID.
+func (c *Change) Stage(v *workspace.View, callID string) error {
+	if c.Create != nil {
+		return v.Create(callID, c.Create.Path, c.Create.Content)
+	}
+	return v.Stage(callID, c.File, c.Edits)
+}
+
+// define makes a tool of a spec and a function over its decoded parameters.
+func define[P any](spec Spec, prepare func(v *workspace.View, p P) (*Call, error)) Tool {
+	return &defined[P]{spec, prepare}
+}
+
+type defined[P any] struct {
+	spec    Spec
+	prepare func(v *workspace.View, p P) (*Call, error)
+}
+
+func (d *defined[P]) Spec() *Spec { return &d.spec }
+
+func (d *defined[P]) Prepare(v *workspace.View, args json.RawMessage) (*Call, error) {
+	var p P
+	if err := json.Unmarshal(args, &p); err != nil {
+		return nil, fmt.Errorf("invalid parameters for %s: %w", d.spec.Name, err)
+	}
+	return d.prepare(v, p)
+}
