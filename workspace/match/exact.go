@@ -14,8 +14,9 @@ func (s *search) exact(old, new string, bounded bool) []Edit {
 // occurrences returns the spans of old in text, not overlapping, and their number, which may exceed the spans kept.
 func (s *search) occurrences(text, old string, bounded bool) (spans [][2]int, found int) {
 	limit := max(maxPlaces, s.expected)
+	f := newFinder(old)
 	for at := 0; ; {
-		i := strings.Index(text[at:], old)
+		i := f.index(text[at:])
 		if i < 0 {
 			return spans, found
 		}
@@ -88,4 +89,46 @@ func (s *search) withReturns(spans [][2]int) [][2]int {
 		spans[i][1] = move(spans[i][1])
 	}
 	return spans
+}
+
+// finder is strings.Index for one long string in a long text. The standard search looks for the first bytes of the
+// string, which in code are blanks; looking for a word in the middle of it is several times as fast.
+type finder struct {
+	s        string
+	word     string // part of s, short enough for the vectorised search
+	off      int    // where it is in s
+	failures int    // candidates that were none
+}
+
+func newFinder(s string) *finder {
+	const short = 60 // up to here the standard search is vectorised
+	if len(s) <= short {
+		return &finder{s: s}
+	}
+	from, to := longestWord(s)
+	if to-from < 4 {
+		return &finder{s: s}
+	}
+	return &finder{s: s, word: s[from:min(to, from+short)], off: from}
+}
+
+func (f *finder) index(text string) int {
+	// Text that repeats itself would make comparing candidates quadratic: there the standard search, linear whatever
+	// comes, takes over.
+	enough := 1000 + len(text)/len(f.s)
+	for at := f.off; f.word != "" && f.failures < enough; {
+		if at > len(text) {
+			return -1
+		}
+		i := strings.Index(text[at:], f.word)
+		if i < 0 {
+			return -1
+		}
+		if start := at + i - f.off; strings.HasPrefix(text[start:], f.s) {
+			return start
+		}
+		f.failures++
+		at += i + 1
+	}
+	return strings.Index(text, f.s)
 }

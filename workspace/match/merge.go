@@ -71,3 +71,11 @@ func (m *merge) trail(j int) string {
 	}
 	return trail
 }
+
+// gapAfter is the number of blank lines that follow the old line that new line j is, 0 when there is no such line.
+func (m *merge) gapAfter(j int) int {
+	if i := m.near[j]; i >= 0 && m.same[j] && i+1 < len(m.old.lines) {
+		return m.old.lines[i+1].gap
+	}
+	return 0
+}

@@ -49,6 +49,7 @@ func (s *search) rewrite(k int, old, new block, oldText, newText string) Edit {
 	usual := s.ends.near(s.text, int(s.ix.start[p.row(0)]), int(s.ix.start[p.row(last)+1]))
 	var b strings.Builder
 	m := newMerge(p, old, new, s.ix.style)
+	written := -1 // the old line whose gap was written before a line put in there
 	for j := range new.lines {
 		gap := new.lines[j].gap
 		switch i := m.near[j]; {
@@ -60,13 +61,12 @@ func (s *search) rewrite(k int, old, new block, oldText, newText string) Edit {
 				gap = max(0, before+gap-lead)
 			}
 			b.WriteString(strings.Repeat(usual, gap))
-		case i > 0 && m.near[j-1] < i && gap == old.lines[i].gap:
-			// The file's blank lines, with the blanks in them.
-			for r := p.row(i) - p.gap(i); r < p.row(i); r++ {
-				b.WriteString(s.ix.line(r))
-				b.WriteString(orElse(s.ix.lineEnd(r), usual))
-			}
-		case i > 0:
+		case i > 0 && m.near[j-1] < i && gap == old.lines[i].gap && i != written:
+			s.writeGap(&b, p, i, usual)
+		case i < 0 && gap > 0 && m.gapAfter(j-1) == gap:
+			written = m.near[j-1] + 1
+			s.writeGap(&b, p, written, usual)
+		case i > 0 && i != written:
 			b.WriteString(strings.Repeat(usual, max(0, p.gap(i)+gap-old.lines[i].gap)))
 		default:
 			b.WriteString(strings.Repeat(usual, gap))
@@ -100,6 +100,14 @@ func (s *search) rewrite(k int, old, new block, oldText, newText string) Edit {
 		b.WriteString(usual)
 	}
 	return Edit{Start: start, End: end, New: b.String()}
+}
+
+// writeGap writes the file's own blank lines before line i of the place, with the blanks in them.
+func (s *search) writeGap(b *strings.Builder, p place, i int, usual string) {
+	for r := p.row(i) - p.gap(i); r < p.row(i); r++ {
+		b.WriteString(s.ix.line(r))
+		b.WriteString(orElse(s.ix.lineEnd(r), usual))
+	}
 }
 
 func orElse(s, other string) string {
