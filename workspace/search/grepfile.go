@@ -25,7 +25,7 @@ type grepper struct {
 const (
 	firstRead   = 64 << 10  // most files are smaller
 	windowSize  = 1 << 20   // what is searched at a time of a large file
-	maxWindow   = 256 << 20 // bound on a single line
+	longestLine = 256 << 20 // bound on a single line
 	maxUTF16    = 64 << 20  // bound on a file that has to be decoded as a whole
 	binaryProbe = 8 << 10
 )
@@ -129,7 +129,7 @@ func (g *grepper) search(f file, rel string) (complete bool) {
 		if len(g.buf) < windowSize {
 			g.buf = append(make([]byte, 0, windowSize), g.buf...)[:windowSize]
 		} else if end > len(g.buf)/2 {
-			if len(g.buf) >= maxWindow {
+			if len(g.buf) >= longestLine {
 				complete = false
 				break
 			}

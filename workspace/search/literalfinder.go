@@ -2,6 +2,7 @@ package search
 
 import (
 	"bytes"
+	"encoding/binary"
 	"slices"
 )
 
@@ -13,57 +14,61 @@ type literalFinder struct {
 	// By rare bytes: anchors lists bytes of which each occurrence of a literal contains one.
 	anchors []anchor
 
-	// By skipping (Wu and Manber): the two bytes at the end of a window of the shortest literal's length say how far the
-	// window may be moved on.
-	window int
-	shift  []uint8
-	bucket [][]int32 // of the hash whose shift is 0: the literals whose window ends so
+	// By grams, in one pass for all literals: some bytes in a row. When every stride-th place of the text is looked at,
+	// each occurrence of a literal shows one of its first stride grams. starts leads from the hash of a gram to the places
+	// where literals have it.
+	gram, stride int
+	starts       *[1 << hashBits]uint16 // index into places; 0 for none
+	places       [][]place
 }
 
 // anchor is a byte to look for, and the places in literals where it stands.
 type anchor struct {
 	b  byte
-	at []anchorPlace
+	at []place
 }
 
-type anchorPlace struct{ literal, offset int }
+// place is an offset in a literal, which is given by its index.
+type place struct{ literal, offset int }
 
 const (
 	maxAnchors = 8
-	hashSize   = 1 << 12
-	maxSkip    = 16
+	hashBits   = 12
+	maxGram    = 4
+	maxStride  = 8
 )
 
-// Measured costs in nanoseconds for each byte of text: a pass of bytes.IndexByte, a stop of such a pass, a step of the
-// window, and what the automaton needs.
+// Measured costs in nanoseconds: of a pass of bytes.IndexByte for each byte of text, of a stop of such a pass, of looking
+// at a gram, of a gram that proves to be no literal, and of finding the ends of one line and running the automaton over it.
 const (
 	passCost      = 0.05
-	stopCost      = 7
-	stepCost      = 1.2
-	automatonCost = 1.3
-	lineCost      = 60 // of finding the ends of one line and running the automaton over it
+	stopCost      = 18
+	gramCost      = 0.9
+	falseGramCost = 10
+	lineCost      = 60
 )
 
-// newLiteralFinder returns nil when searching for the literals first would not pay. sure says that no further check is
-// needed where one is found.
-func newLiteralFinder(set []string, fold, sure bool) *literalFinder {
-	if len(set) == 0 || !sure && cost(set)/4*lineCost > automatonCost {
+// newLiteralFinder returns nil when searching for the literals first would not pay, the automaton taking scanCost
+// nanoseconds for each byte. sure says that no further check is needed where a literal is found.
+func newLiteralFinder(set []string, fold, sure bool, scanCost float64) *literalFinder {
+	if len(set) == 0 {
 		return nil
 	}
-	f := &literalFinder{set: set, fold: fold, window: maxSkip}
-	for _, s := range set {
-		f.window = min(f.window, len(s))
+	f := &literalFinder{set: set, fold: fold}
+	anchors, byAnchors := f.chooseAnchors()
+	gram, stride, byGrams := f.chooseGram()
+	checks := 0.0
+	if !sure {
+		checks = cost(set) / 4 * lineCost
 	}
-	anchors, byAnchor := f.chooseAnchors()
-	bySkipping := stepCost / max(1, float64(f.window-1))
-	if byAnchor <= bySkipping || f.window == 1 && byAnchor < automatonCost {
+	if min(byAnchors, byGrams)+checks > scanCost {
+		return nil
+	}
+	if byAnchors <= byGrams {
 		f.anchors = anchors
-		return f
+	} else {
+		f.buildGrams(gram, stride)
 	}
-	if f.window == 1 {
-		return nil
-	}
-	f.buildShifts()
 	return f
 }
 
@@ -71,14 +76,14 @@ func newLiteralFinder(set []string, fold, sure bool) *literalFinder {
 func (f *literalFinder) chooseAnchors() ([]anchor, float64) {
 	var anchors []anchor
 	cost := 0.0
-	add := func(b byte, p anchorPlace) {
+	add := func(b byte, p place) {
 		for i := range anchors {
 			if anchors[i].b == b {
 				anchors[i].at = append(anchors[i].at, p)
 				return
 			}
 		}
-		anchors = append(anchors, anchor{b, []anchorPlace{p}})
+		anchors = append(anchors, anchor{b, []place{p}})
 		cost += passCost + stopCost*byteFrequency(b)
 	}
 	for n, s := range f.set {
@@ -96,9 +101,9 @@ func (f *literalFinder) chooseAnchors() ([]anchor, float64) {
 				best, rarest = i, share
 			}
 		}
-		add(s[best], anchorPlace{n, best})
+		add(s[best], place{n, best})
 		if upper, ok := f.upper(s[best]); ok {
-			add(upper, anchorPlace{n, best})
+			add(upper, place{n, best})
 		}
 	}
 	if len(anchors) > maxAnchors {
@@ -111,22 +116,54 @@ func (f *literalFinder) upper(b byte) (byte, bool) {
 	return b - ('a' - 'A'), f.fold && 'a' <= b && b <= 'z'
 }
 
-// hash of two adjacent bytes; the same for letters that differ in case only.
-func hash(a, b byte) int { return int(a|0x20) ^ int(b|0x20)<<4 }
-
-func (f *literalFinder) buildShifts() {
-	f.shift = make([]uint8, hashSize)
-	f.bucket = make([][]int32, hashSize)
-	for i := range f.shift {
-		f.shift[i] = uint8(f.window - 1)
+// chooseGram weighs long grams, which are rarer, against long strides. Together they are as long as the shortest literal.
+func (f *literalFinder) chooseGram() (gram, stride int, best float64) {
+	shortest := len(f.set[0])
+	for _, s := range f.set {
+		shortest = min(shortest, len(s))
 	}
-	for n, s := range f.set {
-		for end := 1; end < f.window; end++ {
-			h := hash(s[end-1], s[end])
-			f.shift[h] = min(f.shift[h], uint8(f.window-1-end))
-			if end == f.window-1 {
-				f.bucket[h] = append(f.bucket[h], int32(n))
+	best = 1e9
+	for g := 1; g <= min(maxGram, shortest); g++ {
+		n := min(shortest-g+1, maxStride)
+		chance := float64(len(f.set)*n) / (1 << hashBits)
+		for _, s := range f.set {
+			for at := range n {
+				p := 1.0
+				for i := at; i < at+g; i++ {
+					p *= min(1, 3*byteFrequency(s[i]))
+				}
+				chance += p / 3
 			}
+		}
+		if c := (gramCost + falseGramCost*min(1, chance)) / float64(n); c < best {
+			gram, stride, best = g, n, c
+		}
+	}
+	return gram, stride, best
+}
+
+// hashGram hashes the first bytes of four. Letters that differ in case only are not told apart, and neither are some
+// other characters.
+func hashGram(bytes, mask uint32) uint32 {
+	return (bytes | 0x20202020) & mask * 0x9e3779b1 >> (32 - hashBits)
+}
+
+func gramMask(gram int) uint32 { return ^uint32(0) >> (32 - 8*gram) }
+
+func (f *literalFinder) buildGrams(gram, stride int) {
+	f.gram, f.stride = gram, stride
+	f.starts = new([1 << hashBits]uint16)
+	f.places = make([][]place, 1)
+	for n, s := range f.set {
+		for at := range stride {
+			var four [4]byte
+			copy(four[:], s[at:at+gram])
+			h := hashGram(binary.LittleEndian.Uint32(four[:]), gramMask(gram))
+			if f.starts[h] == 0 {
+				f.starts[h] = uint16(len(f.places))
+				f.places = append(f.places, nil)
+			}
+			f.places[f.starts[h]] = append(f.places[f.starts[h]], place{n, at})
 		}
 	}
 }
@@ -148,7 +185,7 @@ func (f *literalFinder) find(text []byte, from int, c *cursor) int {
 	if f.anchors != nil {
 		return f.findByAnchor(text, from, c)
 	}
-	return f.findBySkipping(text, from)
+	return f.findByGram(text, from)
 }
 
 func (f *literalFinder) findByAnchor(text []byte, from int, c *cursor) int {
@@ -185,21 +222,36 @@ func indexFrom(text []byte, b byte, from int) int {
 	return len(text)
 }
 
-func (f *literalFinder) findBySkipping(text []byte, from int) int {
-	shift := (*[hashSize]uint8)(f.shift)
-	back := f.window - 1
-	for i := from + back; i < len(text); {
-		h := hash(text[i-1], text[i])
-		if s := int(shift[h&(hashSize-1)]); s > 0 {
-			i += s
+func (f *literalFinder) findByGram(text []byte, from int) int {
+	mask, stride, starts := gramMask(f.gram), f.stride, f.starts
+	i := from
+	for ; i <= len(text)-4; i += stride {
+		h := hashGram(binary.LittleEndian.Uint32(text[i:]), mask)
+		if starts[h] == 0 {
 			continue
 		}
-		for _, n := range f.bucket[h&(hashSize-1)] {
-			if f.is(text, i-back, f.set[n]) {
-				return i - back
+		if start := f.confirm(text, from, i, starts[h]); start >= 0 {
+			return start
+		}
+	}
+	for ; i <= len(text)-f.gram; i += stride {
+		var four [4]byte
+		copy(four[:], text[i:])
+		if n := starts[hashGram(binary.LittleEndian.Uint32(four[:]), mask)]; n != 0 {
+			if start := f.confirm(text, from, i, n); start >= 0 {
+				return start
 			}
 		}
-		i++
+	}
+	return -1
+}
+
+// confirm looks which literal that has the gram seen at the given offset really stands there.
+func (f *literalFinder) confirm(text []byte, from, at int, places uint16) int {
+	for _, p := range f.places[places] {
+		if start := at - p.offset; start >= from && f.is(text, start, f.set[p.literal]) {
+			return start
+		}
 	}
 	return -1
 }

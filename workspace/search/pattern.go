@@ -3,6 +3,7 @@ package search
 import (
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"regexp/syntax"
 	"strings"
@@ -54,8 +55,12 @@ func newMatcher(pattern string, fixed, caseSensitive bool) (*matcher, error) {
 			return nil, explain(pattern, err)
 		}
 	}
+	scanCost := math.Inf(1)
+	if m.prog != nil {
+		scanCost = newDFA(m.prog).scanCost()
+	}
 	lits := requiredLiterals(re)
-	if f := newLiteralFinder(lits.set, lits.fold, lits.sure); f != nil {
+	if f := newLiteralFinder(lits.set, lits.fold, lits.sure, scanCost); f != nil {
 		m.literals, m.sure = f, lits.sure
 		m.kelvin = lits.fold && lits.hasKOrS()
 	}
