@@ -1,0 +1,189 @@
+package lsptest
+
+// Verdict is how an editor reacts to an edit it does not like.
+type Verdict int
+
+const (
+	// Refuses answers applied:false.
+	Refuses Verdict = iota
+	// Skips leaves the document or operation out, goes on, and answers applied:true.
+	Skips
+	// Applies does it anyway and answers applied:true.
+	Applies
+	// Fails answers a JSON-RPC error -32603.
+	Fails
+)
+
+// Confirmation is what an editor makes of annotations with needsConfirmation.
+type Confirmation int
+
+const (
+	// IgnoresConfirmation applies without asking.
+	IgnoresConfirmation Confirmation = iota
+	// RefactorPreview shows all changes, the ones that need it unticked; nothing
+	// ticked or Discard is applied:false, else the ticked ones are applied.
+	RefactorPreview
+	// ConfirmsEach asks for each edit and answers applied:true whatever the answers.
+	ConfirmsEach
+	// ConfirmsAll asks once for every edit of a server, annotated or not, and
+	// answers applied:true whatever the answer.
+	ConfirmsAll
+)
+
+// Messages is what an editor makes of window/showMessageRequest.
+type Messages int
+
+const (
+	// MessageButtons shows each request; dismissing answers null.
+	MessageButtons Messages = iota
+	// MessageUnknown answers -32601.
+	MessageUnknown
+	// MessageReplaced shows one at a time; a second one replaces the first, which
+	// is never answered. Escape answers null.
+	MessageReplaced
+	// MessageQuit never answers when the user quits (C-g).
+	MessageQuit
+)
+
+// Fault is a way to misbehave on top of a personality.
+type Fault int
+
+const (
+	// NoFault behaves as the editor does.
+	NoFault Fault = iota
+	// Silent never answers requests that wait for the user or edit.
+	Silent
+	// Late does and answers them only when the server has given up on them
+	// ($/cancelRequest).
+	Late
+	// Half applies the first half of a workspace edit and answers applied:true.
+	Half
+	// Formats applies, then changes the text by Options.Format, and answers
+	// applied:true.
+	Formats
+	// Vanishes closes the pipe at the first request of Options.VanishAt.
+	Vanishes
+)
+
+// Personality describes how an editor behaves, as measured. The predefined ones
+// may be copied and changed.
+type Personality struct {
+	Name string
+	// Encodings offered for positions, best first; empty offers none (utf-16).
+	Encodings []string
+	// FirstVersion is the version of didOpen.
+	FirstVersion int
+
+	Stale  Verdict // the edit's version is older than the document's
+	Future Verdict // the edit's version is newer
+	// ChecksAllFirst looks at the versions of all open documents before any edit.
+	ChecksAllFirst bool
+	// ChecksFirstOnly looks at the version of the first document of an edit only:
+	// the others are changed whatever their version (Neovim, vim/lsp/util.lua).
+	ChecksFirstOnly bool
+	// CreateTruncates empties an existing file on create, unless ignoreIfExists is
+	// set (Neovim, vim/lsp/util.lua).
+	CreateTruncates bool
+	// NamesFailure adds failureReason and failedChange to a refusal.
+	NamesFailure bool
+	// Broken is the reaction to an operation that fails in the middle; what was
+	// applied before is kept.
+	Broken Verdict
+	// IgnoresBadRename treats a rename that fails as done.
+	IgnoresBadRename bool
+
+	// ResourceOperations advertised: create, rename, delete. Others fail.
+	ResourceOperations []string
+	Confirmation       Confirmation
+	// Annotations says that changeAnnotationSupport is advertised.
+	Annotations bool
+	Messages    Messages
+	// NullForUnknown answers unknown requests null instead of -32601.
+	NullForUnknown bool
+	// Plugin says that it can have a redline client: custom requests and notifications.
+	Plugin bool
+	// LateChanges sends didChange after the answer to applyEdit, as editors do
+	// that collect changes before they send them.
+	LateChanges bool
+	// OneEOL keeps all line ends of a document the same: on opening, and in
+	// inserted text.
+	OneEOL bool
+	// FileEvents sends workspace/did{Create,Rename,Delete}Files for operations of
+	// workspace edits too.
+	FileEvents bool
+
+	Fault Fault
+}
+
+var allOperations = []string{"create", "rename", "delete"}
+
+// VSCode is Visual Studio Code with vscode-languageclient.
+func VSCode() Personality {
+	return Personality{
+		Name: "VS Code", Encodings: []string{UTF16}, FirstVersion: 1,
+		Stale: Refuses, Future: Refuses, ChecksAllFirst: true, Broken: Refuses,
+		ResourceOperations: allOperations, Confirmation: RefactorPreview, Annotations: true,
+		Messages: MessageButtons, Plugin: true, OneEOL: true, FileEvents: true,
+	}
+}
+
+// Neovim010 is Neovim 0.10.
+func Neovim010() Personality {
+	return Personality{
+		Name: "Neovim 0.10", Encodings: []string{UTF16},
+		Stale: Skips, Future: Applies, Broken: Skips, ChecksFirstOnly: true, CreateTruncates: true,
+		ResourceOperations: allOperations, Confirmation: IgnoresConfirmation,
+		Messages: MessageButtons, Plugin: true, LateChanges: true, OneEOL: true,
+	}
+}
+
+// Neovim012 is Neovim 0.12.
+func Neovim012() Personality {
+	p := Neovim010()
+	p.Name, p.Encodings = "Neovim 0.12", []string{UTF8, UTF16, UTF32}
+	p.Confirmation, p.Annotations = ConfirmsEach, true
+	return p
+}
+
+// Helix2501 is Helix 25.01.
+func Helix2501() Personality {
+	return Personality{
+		Name: "Helix 25.01", Encodings: []string{UTF8, UTF32, UTF16},
+		Stale: Refuses, Future: Refuses, NamesFailure: true, Broken: Refuses,
+		ResourceOperations: allOperations, Confirmation: IgnoresConfirmation,
+		Messages: MessageUnknown,
+	}
+}
+
+// Helix2507 is Helix 25.07.
+func Helix2507() Personality {
+	p := Helix2501()
+	p.Name, p.Messages, p.IgnoresBadRename = "Helix 25.07", MessageReplaced, true
+	return p
+}
+
+// Eglot is Emacs 30.1 with eglot, without a redline package.
+func Eglot() Personality {
+	return Personality{
+		Name: "eglot", Encodings: []string{UTF32, UTF8, UTF16},
+		Stale: Fails, Future: Fails, Broken: Fails, Confirmation: ConfirmsAll,
+		Messages: MessageQuit, NullForUnknown: true, LateChanges: true,
+	}
+}
+
+// WithPlugin lets a personality have a redline client (eglot's Emacs package).
+func (p Personality) WithPlugin() Personality {
+	p.Plugin = true
+	return p
+}
+
+// WithFault makes a personality misbehave.
+func (p Personality) WithFault(f Fault) Personality {
+	p.Fault = f
+	return p
+}
+
+// Personalities are the well-behaved ones, for tests that run in all editors.
+func Personalities() []Personality {
+	return []Personality{VSCode(), Neovim010(), Neovim012(), Helix2501(), Helix2507(), Eglot()}
+}
