@@ -40,7 +40,7 @@ func (e *Editor) applyEdit(ctx context.Context, raw json.RawMessage) (any, error
 	}
 	switch e.p.Fault {
 	case Silent:
-		return nil, NoAnswer
+		return nil, ErrNoAnswer
 	case Late:
 		untilCancelled(ctx)
 	}

@@ -250,8 +250,10 @@ func (e *Editor) change(d *document, list []splice, step bool) {
 			list[i].edit.NewText = withEOL(list[i].edit.NewText, eol)
 		}
 	}
+	list = disjoint(list)
+	before := d.text
 	if step {
-		d.undo = append(d.undo, d.text)
+		d.undo = append(d.undo, before)
 	}
 	d.text = applySplices(d.text, list)
 	d.version++
@@ -267,7 +269,8 @@ func (e *Editor) change(d *document, list []splice, step bool) {
 	default:
 		// From the end, so that each range is right in the text before it.
 		for i := len(list) - 1; i >= 0; i-- {
-			changes = append(changes, map[string]any{"range": list[i].edit.Range, "text": list[i].edit.NewText})
+			r := Range{position(before, list[i].start, e.Encoding), position(before, list[i].end, e.Encoding)}
+			changes = append(changes, map[string]any{"range": r, "text": list[i].edit.NewText})
 		}
 	}
 	e.putChange(&message{Method: "textDocument/didChange", Params: mustJSON(map[string]any{

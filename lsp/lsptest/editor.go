@@ -18,7 +18,7 @@ import (
 type Server func(ctx context.Context, in io.Reader, out io.Writer) error
 
 // Handler answers a request of the server. A [*ResponseError] is answered as it
-// is, any other error as -32603. [NoAnswer] leaves the request unanswered. ctx
+// is, any other error as -32603. [ErrNoAnswer] leaves the request unanswered. ctx
 // ends when the server cancels the request, and with the editor.
 type Handler func(ctx context.Context, params json.RawMessage) (any, error)
 

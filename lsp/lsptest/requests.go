@@ -85,7 +85,7 @@ func (e *Editor) faulty(method string, h Handler) Handler {
 	}
 	switch e.p.Fault {
 	case Silent:
-		return func(context.Context, json.RawMessage) (any, error) { return nil, NoAnswer }
+		return func(context.Context, json.RawMessage) (any, error) { return nil, ErrNoAnswer }
 	case Late:
 		return func(ctx context.Context, params json.RawMessage) (any, error) {
 			untilCancelled(ctx)
@@ -189,11 +189,11 @@ func (e *Editor) showMessage(ctx context.Context, raw json.RawMessage) (any, err
 	}
 	switch {
 	case gone:
-		return nil, NoAnswer
+		return nil, ErrNoAnswer
 	case ok:
 		return map[string]string{"title": title}, nil
 	case e.p.Messages == MessageQuit:
-		return nil, NoAnswer
+		return nil, ErrNoAnswer
 	}
 	return nil, nil
 }

@@ -229,10 +229,10 @@ func (e *Editor) request(m *message) {
 		cancel()
 		e.lock(func() {
 			delete(e.incoming, id)
-			if m.Method == "window/showMessageRequest" && !errors.Is(err, NoAnswer) {
+			if m.Method == "window/showMessageRequest" && !errors.Is(err, ErrNoAnswer) {
 				e.messages--
 			}
-			if !errors.Is(err, NoAnswer) && !e.vanished {
+			if !errors.Is(err, ErrNoAnswer) && !e.vanished {
 				e.put(answerOf(m.ID, result, err))
 			}
 			e.flushLate()
@@ -249,8 +249,8 @@ func (e *Editor) request(m *message) {
 	serve()
 }
 
-// NoAnswer is returned by a [Handler] that never answers.
-var NoAnswer = errors.New("no answer") //nolint:staticcheck // an instruction, not a failure
+// ErrNoAnswer is returned by a [Handler] that never answers.
+var ErrNoAnswer = errors.New("no answer")
 
 func answerOf(id json.RawMessage, result any, err error) *message {
 	m := &message{ID: id}

@@ -144,14 +144,23 @@ func splices(text string, edits []TextEdit, encoding string) (out []splice, prob
 	return out, problems
 }
 
-// applySplices applies ordered splices that do not overlap.
+// disjoint leaves out what overlaps an earlier splice; it was reported before.
+func disjoint(list []splice) (out []splice) {
+	at := 0
+	for _, s := range list {
+		if s.start >= at {
+			out = append(out, s)
+			at = s.end
+		}
+	}
+	return out
+}
+
+// applySplices applies ordered splices, but for overlapping ones.
 func applySplices(text string, list []splice) string {
 	var b strings.Builder
 	at := 0
-	for _, s := range list {
-		if s.start < at {
-			continue // overlapping, reported before
-		}
+	for _, s := range disjoint(list) {
 		b.WriteString(text[at:s.start])
 		b.WriteString(s.edit.NewText)
 		at = s.end

@@ -73,6 +73,7 @@ func (s *tiny) serve(ctx context.Context, in io.Reader, out io.Writer) error {
 			if c == nil {
 				s.late++
 			}
+			s.seen = append(s.seen, "answer")
 			s.mu.Unlock()
 			if c != nil {
 				c <- m
