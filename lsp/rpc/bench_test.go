@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"go.lsp.dev/jsonrpc2"
 )
 
 // BenchmarkCall measures a request from the peer and its answer over a loopback socket.
@@ -134,5 +136,28 @@ func TestThroughput(t *testing.T) {
 	}
 	if took > limit {
 		t.Errorf("took %v, the budget is %v", took, limit)
+	}
+}
+
+// BenchmarkBare measures jsonrpc2 with nothing around it, for comparison with
+// BenchmarkCall.
+func BenchmarkBare(b *testing.B) {
+	us, them := sockets(b)
+	conn := jsonrpc2.NewConn(jsonrpc2.NewHeaderStream(us))
+	conn.Go(context.Background(), func(_ context.Context, req *jsonrpc2.Request) (any, error) {
+		var p promptParams
+		err := jsonrpc2.DefaultCodec.Unmarshal(req.Params(), &p)
+		return &p, err
+	})
+	p := &peer{t: b, conn: them, in: make(chan string, 1)}
+	go p.read(Headers)
+	msg := frame(`{"jsonrpc":"2.0","id":1,"method":"work","params":{"sessionId":"s"}}`)
+	for b.Loop() {
+		p.raw(msg)
+		<-p.in
+	}
+	_ = them.Close()
+	<-conn.Done()
+	for range p.in {
 	}
 }

@@ -257,3 +257,39 @@ func TestNobodyReads(t *testing.T) {
 		_ = c.Wait()
 	})
 }
+
+// deafInput is a stdin whose read is not ended by closing it.
+type deafInput struct {
+	data io.Reader
+	hold chan struct{}
+}
+
+func (d *deafInput) Read(b []byte) (int, error) {
+	if n, err := d.data.Read(b); err == nil {
+		return n, nil
+	}
+	<-d.hold
+	return 0, io.EOF
+}
+func (*deafInput) Close() error { return nil }
+
+// TestDeafInput checks that exit ends a connection whose input stays open and
+// cannot be interrupted, as a blocking stdin.
+func TestDeafInput(t *testing.T) {
+	in := &deafInput{hold: make(chan struct{}), data: strings.NewReader(
+		frame(`{"jsonrpc":"2.0","id":1,"method":"initialize"}`) + frame(`{"jsonrpc":"2.0","id":2,"method":"shutdown"}`) +
+			frame(`{"jsonrpc":"2.0","method":"exit"}`))}
+	rw := &closedInput{}
+	c := NewConn(Pair(in, rw), Options{})
+	c.Go(context.Background(), base())
+	deadline(t, "the end", func() {
+		if err := c.Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+	if c.ExitCode() != 0 || !strings.Contains(rw.out.String(), `"id":2,"result":null`) {
+		t.Errorf("exit code %d, wrote %s", c.ExitCode(), rw.out.String())
+	}
+	close(in.hold)
+	<-c.ended
+}
