@@ -11,8 +11,9 @@ import (
 // collector keeps the matches of the first files by path that together hold max matching lines, so that memory does not
 // grow with what is found and the result does not depend on the order in which files are searched.
 type collector struct {
-	max    int
-	cutoff atomic.Pointer[string] // files beyond it need not be offered
+	max     int
+	context int
+	cutoff  atomic.Pointer[string] // files beyond it need not be offered
 
 	mu    sync.Mutex
 	files lastFirst
@@ -48,20 +49,26 @@ func (c *collector) result() *GrepResult {
 	r := &GrepResult{Files: c.files, Shown: c.shown}
 	if c.max > 0 && r.Shown > c.max {
 		last := &r.Files[len(r.Files)-1]
-		last.Lines = withoutLast(last.Lines, r.Shown-c.max)
+		last.Lines = withoutLast(last.Lines, r.Shown-c.max, c.context)
 		r.Shown = c.max
 	}
 	return r
 }
 
-// withoutLast drops the last n matching lines, and the context that is left hanging after the new last one's own.
-func withoutLast(lines []Line, n int) []Line {
+// withoutLast drops the last n matching lines, and the context that was theirs alone.
+func withoutLast(lines []Line, n, context int) []Line {
 	end := len(lines)
-	for i := len(lines) - 1; n > 0; i-- {
-		if lines[i].Match {
-			end = i
+	for ; n > 0; end-- {
+		if lines[end-1].Match {
 			n--
 		}
+	}
+	last := end - 1
+	for last >= 0 && !lines[last].Match {
+		last--
+	}
+	for end > last+1 && (last < 0 || lines[end-1].Number > lines[last].Number+context) {
+		end--
 	}
 	return lines[:end]
 }

@@ -92,7 +92,7 @@ func Grep(ctx context.Context, opts GrepOptions) (*GrepResult, error) {
 			include = append(include, filters...)
 		}
 	}
-	c := &collector{max: opts.MaxMatches}
+	c := &collector{max: opts.MaxMatches, context: opts.Context}
 	workers := make([]*grepper, t.workers)
 	stats, err := t.walk(ctx, nil, func(i int) visitor {
 		workers[i] = &grepper{

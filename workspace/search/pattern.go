@@ -108,43 +108,48 @@ var unsupported = []struct{ opening, name, instead string }{
 	{"(?(", "a conditional", "write out both alternatives with |"},
 	{"(?R)", "recursion", "search for the fixed part"},
 	{`\k`, "a backreference", "write the repeated text out, or search for the first part"},
-	{`\G`, `\G`, "leave it out"},
-	{`\K`, `\K`, "leave it out"},
-	{`\Z`, `\Z`, "use $"},
-	{`\<`, `\<`, `use \b`},
-	{`\>`, `\>`, `use \b`},
-	{`\h`, `\h`, `use [ \t]`},
-	{`\R`, `\R`, "lines are matched one by one; leave it out"},
-	{`\X`, `\X`, "use ."},
-	{`\u`, `\u`, `use \x{…} with the hexadecimal code, or the character itself`},
-	{`\e`, `\e`, `use \x1b`},
-	{`\c`, `\c`, `use \x and the hexadecimal code`},
+	{`\G`, "", "leave it out"},
+	{`\K`, "", "leave it out"},
+	{`\Z`, "", "use $"},
+	{`\<`, "", `use \b`},
+	{`\>`, "", `use \b`},
+	{`\h`, "", `use [ \t]`},
+	{`\R`, "", "lines are matched one by one; leave it out"},
+	{`\X`, "", "use ."},
+	{`\u`, "", `use \x{…} with the hexadecimal code, or the character itself`},
+	{`\e`, "", `use \x1b`},
+	{`\c`, "", `use \x and the hexadecimal code`},
 }
 
 // explain turns a syntax error into advice.
 func explain(pattern string, err error) error {
 	var se *syntax.Error
 	if !errors.As(err, &se) {
-		return fmt.Errorf("invalid regular expression %q: %w", pattern, err)
+		return fmt.Errorf("invalid regular expression `%s`: %w", pattern, err)
 	}
-	name, instead := "", ""
+	what, instead := "", ""
 	switch se.Code {
 	case syntax.ErrInvalidPerlOp, syntax.ErrInvalidEscape, syntax.ErrMissingRepeatArgument, syntax.ErrInvalidNamedCapture:
+		longest := 0
 		for _, u := range unsupported {
-			if len(u.opening) > len(name) && strings.HasPrefix(se.Expr, u.opening) {
-				name, instead = u.name, u.instead
+			if len(u.opening) > longest && strings.HasPrefix(se.Expr, u.opening) {
+				longest, instead = len(u.opening), u.instead
+				if what = u.opening; u.name != "" {
+					what += " (" + u.name + ")"
+				}
 			}
 		}
-		if name == "" && len(se.Expr) == 2 && se.Expr[0] == '\\' && '1' <= se.Expr[1] && se.Expr[1] <= '9' {
-			name, instead = "a backreference", "write the repeated text out, or search for the first part"
+		if longest == 0 && len(se.Expr) == 2 && se.Expr[0] == '\\' && '1' <= se.Expr[1] && se.Expr[1] <= '9' {
+			what = se.Expr + " (a backreference)"
+			instead = "write the repeated text out, or search for the first part"
 		}
 	case syntax.ErrInvalidRepeatOp:
 		if strings.HasSuffix(se.Expr, "+") {
-			name, instead = "a possessive quantifier", "leave out the last +"
+			what, instead = se.Expr+" (a possessive quantifier)", "leave out the last +"
 		}
 	}
-	if name != "" {
-		return fmt.Errorf("invalid regular expression %q: %s (%s) is not supported by RE2; %s", pattern, se.Expr, name, instead)
+	if what != "" {
+		return fmt.Errorf("invalid regular expression `%s`: %s is not supported by RE2; %s", pattern, what, instead)
 	}
 	instead = "put a backslash before a character that is meant as itself, or search with fixed_strings"
 	switch se.Code {
@@ -155,5 +160,5 @@ func explain(pattern string, err error) error {
 	case syntax.ErrInvalidUTF8:
 		instead = "the pattern has to be UTF-8"
 	}
-	return fmt.Errorf("invalid regular expression %q: %s: %s; %s", pattern, se.Code, se.Expr, instead)
+	return fmt.Errorf("invalid regular expression `%s`: %s: %s; %s", pattern, se.Code, se.Expr, instead)
 }

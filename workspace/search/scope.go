@@ -19,7 +19,8 @@ type Scope struct {
 	// Root is the workspace root, an absolute path in the system's notation.
 	Root string
 	// Dir is the directory to look in, or a single file, relative to Root with slashes; empty means Root. What is named
-	// here is searched even if it is ignored; the rules hold for what is below it.
+	// here is searched even if it is ignored; the rules hold for what is below it. The error wraps fs.ErrNotExist when it
+	// is not there.
 	Dir string
 	// NoGitIgnore and NoGeminiIgnore switch off the rules of git and of `.geminiignore`.
 	NoGitIgnore, NoGeminiIgnore bool
@@ -35,9 +36,6 @@ type Scope struct {
 
 // maxDefaultWorkers is where more goroutines stop helping: the kernel's directory locks are the limit then.
 const maxDefaultWorkers = 8
-
-// ErrNotExist is wrapped by errors that say that Dir does not exist.
-var ErrNotExist = fs.ErrNotExist
 
 // target is a Scope that has been looked at.
 type target struct {
@@ -93,6 +91,10 @@ func (s Scope) resolve(ctx context.Context) (*target, error) {
 	case errors.Is(err, fs.ErrNotExist) && t.holdsOverlay(t.dir):
 		// A directory that exists in the editor only.
 	case err != nil:
+		var pathErr *fs.PathError
+		if errors.As(err, &pathErr) {
+			err = pathErr.Err // the path is said already
+		}
 		return nil, fmt.Errorf("search in %q: %w", s.Dir, err)
 	}
 	return t, nil
