@@ -1,0 +1,39 @@
+package shell
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+)
+
+// groupMembers lists the processes of a process group that run, in the order of their ids.
+func groupMembers(_ context.Context, group int) []int {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	var out []int
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			continue // it ended meanwhile
+		}
+		// "pid (name) state parent group …", where the name may hold anything.
+		f := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+		if len(f) < 3 || f[0][0] == 'Z' || f[0][0] == 'X' {
+			continue
+		}
+		if g, err := strconv.Atoi(string(f[2])); err == nil && g == group {
+			out = append(out, pid)
+		}
+	}
+	return sorted(out)
+}

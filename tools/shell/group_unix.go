@@ -1,0 +1,32 @@
+//go:build unix && !linux
+
+package shell
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"os/exec"
+	"strconv"
+	"strings"
+)
+
+// groupMembers lists the processes of a process group that run, in the order of their ids.
+func groupMembers(ctx context.Context, group int) []int {
+	list, err := exec.CommandContext(ctx, "ps", "-A", "-o", "pid=,pgid=,stat=").Output()
+	if err != nil {
+		return nil
+	}
+	var out []int
+	for sc := bufio.NewScanner(bytes.NewReader(list)); sc.Scan(); {
+		f := strings.Fields(sc.Text())
+		if len(f) < 3 || strings.HasPrefix(f[2], "Z") {
+			continue
+		}
+		pid, err := strconv.Atoi(f[0])
+		if g, err2 := strconv.Atoi(f[1]); err == nil && err2 == nil && g == group {
+			out = append(out, pid)
+		}
+	}
+	return sorted(out)
+}

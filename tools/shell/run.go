@@ -1,0 +1,62 @@
+package shell
+
+import (
+	"errors"
+	"time"
+)
+
+// Command is a command line to run.
+type Command struct {
+	Line string   // given to bash -c
+	Dir  string   // the working folder; the program's own if empty
+	Env  []string // "NAME=value"; the program's own if nil
+
+	// Timeout stops the command when it has been silent that long; 0 for never.
+	Timeout time.Duration
+	// MaxOutput is how many bytes of output to keep, half of them from the start and half from the end; 0 for 256 KB.
+	MaxOutput int
+	// OnOutput, if set, is given the output as it comes: whole characters, no terminal escape codes. Calls do not
+	// overlap, and there is none after Run has returned. The command waits while it runs.
+	OnOutput func(text string)
+
+	// KillDelay is how long the command has to end by itself once it was told to; 0 for 2 seconds.
+	KillDelay time.Duration
+	// DrainDelay is how long to read on from background processes that keep the output open after the command has
+	// ended; 0 for 300 milliseconds. Their output is lost then: it should go to a file.
+	DrainDelay time.Duration
+}
+
+// Result is how a command ended.
+type Result struct {
+	Output   string // standard output and error as they came, without terminal escape codes
+	Omitted  int    // bytes left out of the middle of Output; a line there says so
+	ExitCode int    // -1 when a signal ended the command
+	Signal   string // the signal that ended it, such as "killed"; "" for none
+	// Background lists the processes of the command's group that still run. It is empty after a timeout or cancel: those
+	// end the whole group.
+	Background []int
+	TimedOut   bool // ended for being silent for Timeout
+	Canceled   bool // ended because the context was done
+}
+
+// ErrUnsupported is returned by Run where there are no process groups to keep hold of commands with.
+var ErrUnsupported = errors.New("running shell commands is not supported on this system: it needs a Unix")
+
+const (
+	defaultMaxOutput  = 256 << 10
+	defaultKillDelay  = 2 * time.Second
+	defaultDrainDelay = 300 * time.Millisecond
+)
+
+func (c Command) withDefaults() Command {
+	if c.MaxOutput <= 0 {
+		c.MaxOutput = defaultMaxOutput
+	}
+	if c.KillDelay <= 0 {
+		c.KillDelay = defaultKillDelay
+	}
+	if c.DrainDelay <= 0 {
+		c.DrainDelay = defaultDrainDelay
+	}
+	return c
+}
