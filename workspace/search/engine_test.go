@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-var patternsFlag = flag.Int("patterns", 20000, "random patterns to compare with package regexp")
+var patternsFlag = flag.Int("patterns", 6000, "random patterns to compare with package regexp")
 var seedFlag = flag.Int64("seed", -1, "compare with package regexp on the pattern of this seed only")
 
 // linesOf gives the numbers of the lines that match according to package regexp, each line being taken on its own.

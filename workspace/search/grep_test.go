@@ -204,7 +204,7 @@ func TestAllocations(t *testing.T) {
 			t.Fatal(r, err)
 		}
 	})
-	if n > 200*8+500 {
+	if n > 200*12+500 {
 		t.Errorf("%v allocations for 200 files of 500 lines", n)
 	}
 }

@@ -88,7 +88,16 @@ func (g *grepper) search(f file, rel string) (complete bool) {
 	if g.buf == nil {
 		g.buf = make([]byte, firstRead)
 	}
-	n, eof, err := fill(f, g.buf[:firstRead], 0)
+	// Knowing the size saves small files a second read, and costs as much, but also shows what is no regular file any more.
+	size, regular := f.regularSize()
+	if !regular {
+		return true
+	}
+	n, err := f.read(g.buf[:firstRead])
+	eof := n == 0 || int64(n) == size
+	if err == nil && !eof {
+		n, eof, err = fill(f, g.buf[:firstRead], n)
+	}
 	if err != nil {
 		return false
 	}
