@@ -245,8 +245,14 @@ func (e *Editor) finish() {
 	case <-timer.C:
 		e.t.Errorf("lsptest: the server did not return within 5 s of the end of its input")
 	}
-	e.stop() // from here on a server that hangs is told by its context
-	<-e.ended
+	e.stop() // a server that hangs is told by its context
+	timer.Reset(5 * time.Second)
+	select {
+	case <-e.ended:
+	case <-timer.C:
+		e.t.Errorf("lsptest: the server did not return when its context ended; it is left behind")
+		return
+	}
 	<-e.read
 	<-e.out.done
 	e.work.Wait()

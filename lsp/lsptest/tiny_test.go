@@ -28,6 +28,7 @@ type tiny struct {
 	nextID  int
 	open    map[string]chan message // requests of the server
 	late    int
+	ended   bool
 	seen    []string // methods of the editor's notifications
 }
 
@@ -46,6 +47,7 @@ func (s *tiny) serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	defer func() { // who waits for an answer gets none any more
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		s.ended = true
 		for id, c := range s.open {
 			close(c)
 			delete(s.open, id)
@@ -179,6 +181,10 @@ func (s *tiny) call(method string, params json.RawMessage) (any, error) {
 			return nil, nil
 		}
 		s.mu.Lock()
+		if s.ended {
+			s.mu.Unlock()
+			return outcome{None: true}, nil
+		}
 		s.nextID++
 		id := json.RawMessage(fmt.Sprint(s.nextID))
 		c := make(chan message, 1)

@@ -45,11 +45,6 @@ func check(body []byte) verdict {
 			return judge(body)
 		}
 		return verdict{pass: body, method: method, params: view.Params}
-	case jsonrpc2.MessageViewResponseError:
-		// The view is more lenient than the decoder that follows.
-		if _, err := jsonrpc2.DecodeMessage(body); err != nil {
-			return judge(body)
-		}
 	}
 	return verdict{pass: body}
 }

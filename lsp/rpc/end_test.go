@@ -6,8 +6,12 @@ import (
 	"errors"
 	"io"
 	"os"
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 )
 
 // ending starts a connection with a handler that is at work when the end comes.
@@ -122,24 +126,56 @@ func TestAfterShutdown(t *testing.T) {
 type closedInput struct {
 	io.Reader
 	out bytes.Buffer
+	// end is closed when the end of the input was read.
+	end  chan struct{}
+	once sync.Once
+}
+
+func (c *closedInput) Read(b []byte) (int, error) {
+	n, err := c.Reader.Read(b)
+	if err != nil && c.end != nil {
+		c.once.Do(func() { close(c.end) })
+	}
+	return n, err
 }
 
 func (c *closedInput) Write(b []byte) (int, error) { return c.out.Write(b) }
 func (*closedInput) Close() error                  { return nil }
 
+// slowResult takes its time to be encoded: beyond the end of the input.
+type slowResult struct{ end chan struct{} }
+
+func (s slowResult) MarshalJSON() ([]byte, error) {
+	afterEnd(s.end)
+	return []byte(`"encoded"`), nil
+}
+
+// afterEnd gives everybody else the chance to act upon the end of the input.
+func afterEnd(end chan struct{}) {
+	<-end
+	for range 1000 {
+		runtime.Gosched()
+	}
+}
+
 // TestPipedInput checks that requests are answered although the input ends right
-// after them, those of quick async handlers too.
+// after them: those of async handlers too, which get a moment to finish.
 func TestPipedInput(t *testing.T) {
-	for range 50 {
-		r := base()
-		Handle(r, "quick", Async, func(context.Context, *none) (string, error) { return "done", nil })
-		rw := &closedInput{Reader: strings.NewReader(
+	for range 20 {
+		rw := &closedInput{end: make(chan struct{}), Reader: strings.NewReader(
 			frame(`{"jsonrpc":"2.0","id":1,"method":"initialize"}`) + frame(`{`) +
-				frame(`{"jsonrpc":"2.0","id":2,"method":"quick"}`) + frame(`{"jsonrpc":"2.0","id":3,"method":"echo"}`))}
+				frame(`{"jsonrpc":"2.0","id":2,"method":"quick"}`) + frame(`{"jsonrpc":"2.0","id":3,"method":"echo"}`) +
+				frame(`{"jsonrpc":"2.0","id":4,"method":"slow/result"}`))}
+		r := base()
+		Handle(r, "quick", Async, func(ctx context.Context, _ *none) (string, error) {
+			afterEnd(rw.end)
+			return "done", ctx.Err()
+		})
+		Handle(r, "slow/result", Async, func(context.Context, *none) (slowResult, error) { return slowResult{rw.end}, nil })
 		if err := Serve(context.Background(), rw, r, Options{}); err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []string{`"id":1,"result"`, `-32700`, `"id":2,"result":"done"`, `"id":3,"result"`} {
+		for _, want := range []string{`"id":1,"result"`, `-32700`, `"id":2,"result":"done"`, `"id":3,"result"`, `"id":4,"result":"encoded"`} {
 			if !strings.Contains(rw.out.String(), want) {
 				t.Fatalf("no %s in %s", want, rw.out.String())
 			}
@@ -192,55 +228,64 @@ func TestWriteError(t *testing.T) {
 	_ = w.Close()
 }
 
-// TestSlowPeer checks the bound of the queue: notifications wait for room and
-// give up with their context, answers are not held up, and an end is possible.
+// TestSlowPeer checks the bound of the queue when the peer does not read:
+// notifications wait for room or for the end of their context, while answers, and
+// with them the handlers, are not held up.
 func TestSlowPeer(t *testing.T) {
-	ours, theirs := io.Pipe() // what we write; nobody reads at first
-	in, feed := io.Pipe()
-	c := NewConn(Pair(in, theirs), Options{QueueBytes: 1000, NoLifecycle: true})
-	c.Go(context.Background(), base())
-	// One write may be under way and one batch queued; the rest must wait.
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	big := strings.Repeat("x", 600)
-	var sent int
-	for {
-		done := make(chan error, 1)
-		go func() { done <- c.Notify(ctx, "n", big) }()
-		if sent == 2 {
-			cancel()
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := io.Pipe() // what we write
+		in, feed := io.Pipe()
+		c := NewConn(Pair(in, theirs), Options{QueueBytes: 1000, NoLifecycle: true})
+		r := NewRouter()
+		echoes := 0
+		Handle(r, "echo", Inline, func(context.Context, *none) (int, error) { echoes++; return echoes, nil })
+		c.Go(t.Context(), r)
+
+		ctx, cancel := context.WithCancel(t.Context())
+		var sent, gaveUp atomic.Int32
+		for range 5 {
+			go func() {
+				switch err := c.Notify(ctx, "n", strings.Repeat("x", 600)); {
+				case err == nil:
+					sent.Add(1)
+				case errors.Is(err, context.Canceled):
+					gaveUp.Add(1)
+				default:
+					t.Errorf("Notify: %v", err)
+				}
+			}()
+			synctest.Wait()
 		}
-		if err := <-done; err != nil {
-			if !errors.Is(err, context.Canceled) {
-				t.Errorf("Notify: %v", err)
+		// One is being written, one is queued, the others wait.
+		if sent.Load() != 2 {
+			t.Errorf("%d notifications taken, want 2", sent.Load())
+		}
+		for range 3 {
+			if _, err := io.WriteString(feed, frame(`{"jsonrpc":"2.0","id":1,"method":"echo"}`)); err != nil {
+				t.Fatal(err)
 			}
-			break
 		}
-		sent++
-	}
-	if sent > 3 {
-		t.Errorf("%d notifications taken", sent)
-	}
-	if _, err := io.WriteString(feed, frame(`{"jsonrpc":"2.0","id":1,"method":"echo","params":{"x":1}}`)); err != nil {
-		t.Fatal(err)
-	}
-	var got bytes.Buffer
-	copied := make(chan struct{})
-	go func() {
-		defer close(copied)
-		_, _ = io.Copy(&got, ours)
-	}()
-	_ = feed.Close()
-	if err := c.Wait(); err != nil {
-		t.Error(err)
-	}
-	<-copied
-	if n := strings.Count(got.String(), `"method":"n"`); n != sent {
-		t.Errorf("%d notifications arrived of %d", n, sent)
-	}
-	if !strings.Contains(got.String(), `"result":{"x":1}`) {
-		t.Error("the answer is missing")
-	}
+		synctest.Wait()
+		if echoes != 3 {
+			t.Errorf("%d of 3 requests handled", echoes)
+		}
+		cancel()
+		synctest.Wait()
+		if gaveUp.Load() != 3 {
+			t.Errorf("%d notifications gave up, want 3", gaveUp.Load())
+		}
+		go func() { _ = feed.Close() }()
+		got, err := io.ReadAll(ours)
+		if err != nil {
+			t.Error(err)
+		}
+		if err := c.Wait(); err != nil {
+			t.Error(err)
+		}
+		if n, a := strings.Count(string(got), `"method":"n"`), strings.Count(string(got), `"result"`); n != 2 || a != 3 {
+			t.Errorf("%d notifications and %d answers arrived, want 2 and 3", n, a)
+		}
+	})
 }
 
 // TestNobodyReads checks that an end is not held up by a peer that stopped reading.
