@@ -19,10 +19,14 @@ func asError[T error](err error, target *T) bool { return err != nil && errors.A
 
 // commands are what workspace/executeCommand takes, each with one JSON argument.
 var commands = map[string]func(*Server, context.Context, commandArgs) (any, error){
-	"redline.ask":        (*Server).commandAsk,
-	"redline.fix":        (*Server).commandFix,
-	"redline.accept":     func(s *Server, ctx context.Context, a commandArgs) (any, error) { return s.commandDecide(ctx, a, "accept") },
-	"redline.reject":     func(s *Server, ctx context.Context, a commandArgs) (any, error) { return s.commandDecide(ctx, a, "reject") },
+	"redline.ask": (*Server).commandAsk,
+	"redline.fix": (*Server).commandFix,
+	"redline.accept": func(s *Server, ctx context.Context, a commandArgs) (any, error) {
+		return s.commandDecide(ctx, a, "accept")
+	},
+	"redline.reject": func(s *Server, ctx context.Context, a commandArgs) (any, error) {
+		return s.commandDecide(ctx, a, "reject")
+	},
 	"redline.cancel":     (*Server).commandCancel,
 	"redline.newSession": (*Server).commandNewSession,
 }

@@ -32,6 +32,9 @@ const (
 // has, when nothing is left to decide, or with ctx.
 func (s *Server) reviewPlain(ctx context.Context, rv *review, p *workspace.Proposal) {
 	way := s.opt.Review
+	if set, err := s.settingsOnce(); way == "" && err == nil {
+		way = set.Review
+	}
 	if way == "" || way == reviewAuto {
 		way = reviewMessage
 		if s.client.annotations {
@@ -182,9 +185,8 @@ func (s *Server) showMessage(ctx context.Context, t protocol.MessageType, text s
 // plainTurn is what a plain client sees of a running turn: a progress, and the
 // answer when it is done.
 type plainTurn struct {
-	token   string
-	started bool
-	answer  strings.Builder
+	progress *progress // nil when the client shows none
+	answer   strings.Builder
 }
 
 // plainEvent shows an event to a client that does not know the event stream.
@@ -193,33 +195,25 @@ func (s *Server) plainEvent(x *session, ev agent.Event) {
 	defer x.mu.Unlock()
 	switch b := ev.Body.(type) {
 	case agent.TurnStarted:
-		x.plain = &plainTurn{token: ev.TurnID}
+		x.plain = &plainTurn{}
 		if s.client.progress {
-			// Not waited for: this runs on the path of the turn, and an editor that
-			// refuses the token simply shows nothing.
-			x.plain.started = true
-			token := protocol.String(ev.TurnID)
-			turn := x.plain
-			s.background(func(ctx context.Context) {
-				if err := s.conn.Call(ctx, "window/workDoneProgress/create", &protocol.WorkDoneProgressCreateParams{Token: token}, nil); err != nil {
-					s.log.Debug("progress", zap.Error(err))
-				}
-			})
-			s.progress(turn, map[string]any{"kind": "begin", "title": "Redline", "cancellable": true, "message": "thinking"})
+			x.plain.progress = s.startProgress(ev.TurnID, "Redline")
 		}
 	case agent.MessageDelta:
 		if x.plain != nil {
 			x.plain.answer.WriteString(b.Text)
 		}
 	case agent.ToolUpdated:
-		if x.plain != nil && b.Status == agent.CallRunning {
-			s.progress(x.plain, map[string]any{"kind": "report", "message": b.Name + " " + b.Title})
+		if x.plain != nil && x.plain.progress != nil && b.Status == agent.CallRunning {
+			x.plain.progress.report(b.Name + " " + b.Title)
 		}
 	case agent.TurnEnded:
 		if x.plain == nil {
 			return
 		}
-		s.progress(x.plain, map[string]any{"kind": "end"})
+		if x.plain.progress != nil {
+			x.plain.progress.end()
+		}
 		switch {
 		case b.Status == agent.Failed || b.Status == agent.Limit:
 			s.showMessage(s.root, protocol.MessageTypeError, "Redline: "+b.Err.Error())
@@ -229,15 +223,6 @@ func (s *Server) plainEvent(x *session, ev agent.Event) {
 			}
 		}
 		x.plain = nil
-	}
-}
-
-func (s *Server) progress(t *plainTurn, value map[string]any) {
-	if !t.started {
-		return
-	}
-	if err := s.conn.Notify(s.root, "$/progress", map[string]any{"token": t.token, "value": value}); err != nil {
-		s.log.Debug("progress", zap.Error(err))
 	}
 }
 

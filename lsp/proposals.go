@@ -62,19 +62,8 @@ func (s *Server) proposalResolve(ctx context.Context, p *ProposalResolveParams) 
 	if err := rv.decide(ctx, rev, p.Decisions); err != nil {
 		return nil, err
 	}
-	if !undecidedCopy(rv) {
-		// The last decision closes the review; its final state is on its way.
-		select {
-		case <-rv.done:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
 	return s.encoder().proposal(rv.current()), nil
 }
-
-// undecidedCopy reports whether hunks of the newest state wait for a decision.
-func undecidedCopy(rv *review) bool { return undecided(rv.current()) }
 
 // openProposals returns the newest states of the proposals with undecided hunks.
 func (s *Server) openProposals() []*workspace.Proposal {

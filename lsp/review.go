@@ -68,8 +68,7 @@ func (s *Server) Review(ctx context.Context, p *workspace.Proposal, auto bool, u
 		if err := s.resolve(ctx, p, []HunkDecision{{Target: Target{All: true}, Decision: "accept"}}, updated); err != nil {
 			return err
 		}
-		p.Finish()
-		updated()
+		finish(p, updated)
 		return nil
 	}
 	updated()
@@ -94,10 +93,18 @@ func (s *Server) Review(ctx context.Context, p *workspace.Proposal, auto bool, u
 			a.reply <- s.answer(ctx, p, a, updated)
 		}
 	}
+	finish(p, updated)
+	return nil
+}
+
+// finish closes a proposal with nothing left to decide, once.
+func finish(p *workspace.Proposal, updated func()) {
+	if p.State == workspace.Settled || p.State == workspace.Conflict {
+		return
+	}
 	p.Finish()
 	p.Rev++
 	updated()
-	return nil
 }
 
 // answer takes an ask if it was made on the current state.
@@ -122,6 +129,7 @@ func (s *Server) answer(ctx context.Context, p *workspace.Proposal, a ask, updat
 	}
 	if !p.Pending() {
 		closeConflicts(p)
+		finish(p, updated)
 	}
 	return nil
 }

@@ -45,6 +45,7 @@ type Options struct {
 type Settings struct {
 	Model    string
 	MaxTurns int
+	Review   string // settings key redline.review
 	// Generator returns what talks to the model; see [agent.Options].
 	Generator func(ctx context.Context) (model.ContentGenerator, error)
 	// Auth tells how the model is reached, without trying.

@@ -289,5 +289,5 @@ func (s *Server) usageGet(_ context.Context, p *SessionParams) (Usage, error) {
 	if err != nil {
 		return Usage{}, err
 	}
-	return wireUsage(x.Info().Usage), nil
+	return WireUsage(x.Info().Usage), nil
 }

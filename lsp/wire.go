@@ -151,9 +151,9 @@ func (e *encoder) event(ev agent.Event) EventParams {
 	case agent.TurnEnded:
 		w := evTurnEnded{Type: "turn/ended", Status: string(b.Status)}
 		if b.Err != nil {
-			w.Error = &EventError{errorKind(b), b.Err.Error()}
+			w.Error = &EventError{ErrorKind(b), b.Err.Error()}
 		}
-		u := wireUsage(b.Usage)
+		u := WireUsage(b.Usage)
 		w.Usage = &u
 		out.Event = w
 	case agent.UserMessage:
@@ -174,13 +174,20 @@ func (e *encoder) event(ev agent.Event) EventParams {
 	case agent.ProposalUpdated:
 		out.Event = evProposal{"proposal/updated", e.proposal(b.Proposal)}
 	case agent.UsageUpdated:
-		out.Event = evUsage{"usage/updated", wireUsage(b.Usage)}
+		out.Event = evUsage{"usage/updated", WireUsage(b.Usage)}
 	case agent.Retry:
 		out.Event = evRetry{"retry", b.Attempt, b.Delay.Milliseconds(), b.Reason}
 	case agent.Notice:
 		out.Event = evNotice{"notice", b.Level, b.Text}
 	}
 	return out
+}
+
+// EncodeEvent returns the wire form of an event for a reader that is no editor;
+// positions are in UTF-16 units.
+func EncodeEvent(s *workspace.Snapshot, ev agent.Event) EventParams {
+	e := &encoder{snapshot: s, encoding: protocol.PositionEncodingKindUTF16, create: true}
+	return e.event(ev)
 }
 
 // maxOutput is how much of a tool's output the editor is sent, in bytes; it is
@@ -194,8 +201,8 @@ func cut(s string) string {
 	return strings.ToValidUTF8(s[:maxOutput], "") + "\n…"
 }
 
-// errorKind sorts the end of a turn for clients that react to it.
-func errorKind(b agent.TurnEnded) string {
+// ErrorKind sorts the end of a turn for clients that react to it.
+func ErrorKind(b agent.TurnEnded) string {
 	var m *model.Error
 	switch {
 	case b.Status == agent.Cancelled:
@@ -210,7 +217,8 @@ func errorKind(b agent.TurnEnded) string {
 	return "failed"
 }
 
-func wireUsage(u agent.Usage) Usage {
+// WireUsage returns a token count in its wire form.
+func WireUsage(u agent.Usage) Usage {
 	return Usage{u.Input, u.Cached, u.Output, u.Thoughts, u.Total, u.Requests}
 }
 

@@ -1,0 +1,199 @@
+// Package config reads what the user has set: environment, .env files, and the
+// settings files that Gemini CLI users already have.
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/tailscale/hujson"
+)
+
+// FileError is a settings file that cannot be used.
+type FileError struct {
+	File string
+	Err  error
+}
+
+func (e *FileError) Error() string { return fmt.Sprintf("%s: %v", e.File, e.Err) }
+
+// Unwrap returns the cause.
+func (e *FileError) Unwrap() error { return e.Err }
+
+// Config is what is set, all sources merged.
+type Config struct {
+	Env      *Env
+	Warnings []string // unknown keys and the like
+
+	AuthType        string // security.auth.selectedType
+	Model           string
+	MaxSessionTurns int // 0: no limit
+	Proxy           string
+	Review          string // redline.review
+	LogLevel        string // redline.log.level
+}
+
+// Home returns the folder of the user's settings.json and GEMINI.md.
+func Home(getenv func(string) string) string {
+	if h := getenv("REDLINE_HOME"); h != "" {
+		return h
+	}
+	if h, err := os.UserHomeDir(); err == nil {
+		return filepath.Join(h, ".gemini")
+	}
+	return ""
+}
+
+// Load reads the settings of the user and of the workspace in dir, which may be
+// empty. The workspace's win.
+func Load(getenv func(string) string, dir string) (*Config, error) {
+	home := Home(getenv)
+	env, err := LoadEnv(getenv, dir, home)
+	if err != nil {
+		return nil, err
+	}
+	c := &Config{Env: env}
+	var files []string
+	if home != "" {
+		files = append(files, filepath.Join(home, "settings.json"))
+	}
+	if dir != "" {
+		files = append(files, filepath.Join(dir, ".gemini", "settings.json"))
+	}
+	for _, f := range files {
+		if err := c.read(f); err != nil {
+			return nil, err
+		}
+	}
+	if m := env.Get("GEMINI_MODEL"); m != "" {
+		c.Model = m
+	}
+	return c, nil
+}
+
+// read merges one settings file into c. A file that is not there is no error.
+func (c *Config) read(file string) error {
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return &FileError{file, err}
+	}
+	std, err := hujson.Standardize(bytes.TrimPrefix(data, []byte("\ufeff")))
+	if err != nil {
+		return &FileError{file, err}
+	}
+	if len(bytes.TrimSpace(std)) == 0 {
+		return nil
+	}
+	var tree map[string]any
+	if err := json.Unmarshal(std, &tree); err != nil {
+		return &FileError{file, errors.New("the settings must be a JSON object")}
+	}
+	return c.walk(file, "", tree)
+}
+
+// walk visits the keys of a settings object in order.
+func (c *Config) walk(file, prefix string, tree map[string]any) error {
+	for _, k := range slices.Sorted(maps.Keys(tree)) {
+		path, v := prefix+k, tree[k]
+		if _, section := v.(map[string]any); !section && oldNames[path] != "" {
+			path = oldNames[path]
+		}
+		if s, ok := settings[path]; ok {
+			if err := s(c, v); err != nil {
+				return &FileError{file, fmt.Errorf("%s: %w", path, err)}
+			}
+			continue
+		}
+		if sub, ok := v.(map[string]any); ok && isSection(path) {
+			if err := c.walk(file, path+".", sub); err != nil {
+				return err
+			}
+			continue
+		}
+		if !known(path) {
+			c.Warnings = append(c.Warnings, fmt.Sprintf("%s: unknown setting %q", file, path))
+		}
+	}
+	return nil
+}
+
+// oldNames are Gemini CLI's former, flat names.
+var oldNames = map[string]string{
+	"selectedAuthType": "security.auth.selectedType", "model": "model.name",
+	"maxSessionTurns": "model.maxSessionTurns",
+}
+
+// settings are the keys that are read here.
+var settings = map[string]func(*Config, any) error{
+	"security.auth.selectedType": func(c *Config, v any) error { return text(&c.AuthType, v) },
+	"model.name":                 func(c *Config, v any) error { return text(&c.Model, v) },
+	"model.maxSessionTurns": func(c *Config, v any) error {
+		n, ok := v.(float64)
+		if !ok || n != float64(int(n)) {
+			return fmt.Errorf("must be a whole number, not %v", v)
+		}
+		c.MaxSessionTurns = max(0, int(n)) // Gemini CLI writes -1 for no limit
+		return nil
+	},
+	"proxy": func(c *Config, v any) error { return text(&c.Proxy, v) },
+	"redline.review": func(c *Config, v any) error {
+		return oneOf(&c.Review, v, "auto", "annotations", "message", "codeAction")
+	},
+	"redline.log.level": func(c *Config, v any) error { return oneOf(&c.LogLevel, v, "debug", "info", "warn", "error") },
+}
+
+// foreign are sections of Gemini CLI and keys of ours that other parts read, or
+// that have no meaning here; they are no reason for a warning.
+var foreign = []string{
+	"context", "tools", "mcp", "mcpServers", "telemetry", "ui", "general", "ide", "privacy", "experimental", "advanced",
+	"hooks", "extensions", "security", "model", "output", "admin", "agents", "skills", "billing", "useWriteTodos", "$schema",
+	"contextFileName", "toolDiscoveryCommand", "toolCallCommand", "mcpServerCommand", "theme", "sandbox", "coreTools", "excludeTools",
+	"redline.reviewAt", "redline.correctEdits", "redline.compressionThreshold", "redline.retry",
+}
+
+func known(path string) bool {
+	for _, f := range foreign {
+		if path == f || strings.HasPrefix(path, f+".") {
+			return true
+		}
+	}
+	return false
+}
+
+func isSection(path string) bool {
+	for k := range settings {
+		if strings.HasPrefix(k, path+".") {
+			return true
+		}
+	}
+	return false
+}
+
+func text(dst *string, v any) error {
+	s, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("must be a string, not %v", v)
+	}
+	*dst = s
+	return nil
+}
+
+func oneOf(dst *string, v any, words ...string) error {
+	s, ok := v.(string)
+	if !ok || !slices.Contains(words, s) {
+		return fmt.Errorf("must be one of %s, not %v", strings.Join(words, ", "), v)
+	}
+	*dst = s
+	return nil
+}

@@ -1,0 +1,74 @@
+package lsp
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"go.lsp.dev/protocol"
+	"go.uber.org/zap"
+)
+
+// progress shows that a turn works, with $/progress. Its messages are sent by a
+// goroutine of its own, so that a client that is slow to take the token holds up
+// nothing; of several messages in the meantime the last is shown.
+type progress struct {
+	mu   sync.Mutex
+	last string
+	more chan struct{} // capacity 1: last has changed
+	stop chan struct{}
+	once sync.Once
+}
+
+// startProgress begins a progress with the given token; it ends by itself with the
+// connection.
+func (s *Server) startProgress(token, title string) *progress {
+	p := &progress{more: make(chan struct{}, 1), stop: make(chan struct{})}
+	s.background(func(ctx context.Context) {
+		create, cancel := context.WithTimeout(ctx, 10*time.Second)
+		err := s.conn.Call(create, "window/workDoneProgress/create", &protocol.WorkDoneProgressCreateParams{Token: protocol.String(token)}, nil)
+		cancel()
+		if err != nil {
+			s.log.Debug("progress", zap.Error(err))
+			return
+		}
+		send := func(kind string, rest map[string]any) {
+			value := map[string]any{"kind": kind}
+			for k, v := range rest {
+				value[k] = v
+			}
+			if err := s.conn.Notify(ctx, "$/progress", map[string]any{"token": token, "value": value}); err != nil {
+				s.log.Debug("progress", zap.Error(err))
+			}
+		}
+		send("begin", map[string]any{"title": title, "cancellable": true})
+		for {
+			select {
+			case <-p.more:
+				p.mu.Lock()
+				text := p.last
+				p.mu.Unlock()
+				send("report", map[string]any{"message": text})
+			case <-p.stop:
+				send("end", nil)
+				return
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return p
+}
+
+// report shows a message.
+func (p *progress) report(text string) {
+	p.mu.Lock()
+	p.last = text
+	p.mu.Unlock()
+	select {
+	case p.more <- struct{}{}:
+	default:
+	}
+}
+
+func (p *progress) end() { p.once.Do(func() { close(p.stop) }) }
