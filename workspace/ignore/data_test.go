@@ -191,6 +191,22 @@ func TestOutside(t *testing.T) {
 	}
 }
 
+// TestManyStars: a hostile pattern does not take exponential time. Without pruning this one takes years.
+func TestManyStars(t *testing.T) {
+	for _, sep := range []string{"**/a/", "*a", "a*/"} {
+		glob := strings.Repeat(sep, 60) + "b"
+		if wildmatch(glob, strings.Repeat("a/", 100)+"c", true, false) {
+			t.Errorf("%s matches", sep)
+		}
+		if wildmatch(glob, strings.Repeat("a", 200), true, false) {
+			t.Errorf("%s matches", sep)
+		}
+	}
+	if !wildmatch(strings.Repeat("**/a/", 60)+"b", strings.Repeat("a/", 100)+"b", true, false) {
+		t.Error("no match")
+	}
+}
+
 // FuzzParse looks for panics and for verdicts that depend on how the pattern list is indexed.
 func FuzzParse(f *testing.F) {
 	f.Add("*.log\n!a/\n/b/**/c\n[[:alpha:]-z]\\", "a/b/c.log", false)

@@ -90,9 +90,11 @@ func (m *matcher) star(p int, text string) outcome {
 		opens := first == 0 || m.glob[first-1] == '/'
 		closes := next == 0 || next == '/' || next == '\\' && m.at(p+1) == '/'
 		if opens && closes {
-			// `**/` may also stand for no directory at all.
-			if next == '/' && m.match(p+1, text) == matched {
-				return matched
+			// `**/` may also stand for no directory at all. When that is hopeless, so it is further to the right.
+			if next == '/' {
+				if r := m.match(p+1, text); r == matched || r == hopeless {
+					return r
+				}
 			}
 			crosses = true
 		}

@@ -21,11 +21,11 @@ var errNotDirectory = errors.New("not a directory")
 // openDir names the directory called name in parent, or the one at abs when parent is nil. Only in the latter case is a
 // symbolic link followed.
 func openDir(parent *dir, abs, name string) (*dir, error) {
-	if parent == nil {
-		return &dir{abs}, nil
+	d, stat := &dir{abs}, os.Stat
+	if parent != nil {
+		d, stat = &dir{filepath.Join(parent.path, name)}, os.Lstat
 	}
-	d := &dir{filepath.Join(parent.path, name)}
-	st, err := os.Lstat(d.path)
+	st, err := stat(d.path)
 	if err != nil {
 		return nil, fmt.Errorf("open directory: %w", err)
 	}

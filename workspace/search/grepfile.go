@@ -122,7 +122,7 @@ func (g *grepper) search(f file, rel string) (complete bool) {
 		if !eof {
 			to = from + bytes.LastIndexByte(g.buf[from:end], '\n') + 1
 		}
-		if !s.scan(g.buf[:to], from, to) || eof {
+		if !s.scan(g.buf[:to], from, to) || eof || g.cancelled() {
 			break
 		}
 		// Keep the lines that may become context, and what is left of the last line.

@@ -46,6 +46,17 @@ type target struct {
 	exclude  []*fileFilter
 	overlays map[string]overlay // by path relative to Root
 	workers  int
+	done     <-chan struct{} // closed when the search is to end early
+}
+
+// cancelled reports whether the search is to end early.
+func (t *target) cancelled() bool {
+	select {
+	case <-t.done:
+		return true
+	default:
+		return false
+	}
 }
 
 // resolve checks a Scope and prepares what every search needs.
@@ -56,7 +67,7 @@ func (s Scope) resolve(ctx context.Context) (*target, error) {
 	if !filepath.IsAbs(s.Root) {
 		return nil, fmt.Errorf("search: the root %q is not an absolute path", s.Root)
 	}
-	t := &target{Scope: s, workers: s.Workers}
+	t := &target{Scope: s, workers: s.Workers, done: ctx.Done()}
 	t.Root = filepath.Clean(s.Root)
 	if t.workers <= 0 {
 		t.workers = min(runtime.GOMAXPROCS(0), maxDefaultWorkers)

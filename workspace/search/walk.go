@@ -7,7 +7,6 @@ import (
 	"sort"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"redline/workspace/ignore"
 )
@@ -106,8 +105,7 @@ const filesPerTask = 64
 
 type walker struct {
 	*target
-	skip    map[string]bool
-	stopped atomic.Bool
+	skip map[string]bool
 
 	mu      sync.Mutex
 	wake    sync.Cond
@@ -120,7 +118,6 @@ type walker struct {
 func (t *target) walk(ctx context.Context, skip map[string]bool, newVisitor func(int) visitor) (walkStats, error) {
 	w := &walker{target: t, skip: skip}
 	w.wake.L = &w.mu
-	defer context.AfterFunc(ctx, w.stop)()
 	var total walkStats
 
 	first := newVisitor(0)
@@ -175,13 +172,6 @@ func visitFile(t *target, v visitor) error {
 	return nil
 }
 
-func (w *walker) stop() {
-	w.stopped.Store(true)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.wake.Broadcast()
-}
-
 // work runs tasks until there are no more.
 func (w *walker) work(v visitor, stats *walkStats) {
 	lister := newLister()
@@ -213,7 +203,7 @@ func (w *walker) run(t task, v visitor, lister *lister, stats *walkStats) {
 	if t.dir != nil {
 		defer t.dir.release()
 	}
-	if w.stopped.Load() {
+	if w.cancelled() {
 		return // what is queued is still taken, so that every directory gets closed
 	}
 	if t.files != nil {
@@ -312,7 +302,7 @@ func (w *walker) sortOut(t task, d *dir, v visitor, lister *lister, stats *walkS
 
 func (w *walker) visit(d *dir, files []entry, v visitor) {
 	for _, f := range files {
-		if w.stopped.Load() {
+		if w.cancelled() {
 			return
 		}
 		v.file(d, f.rel, f.rel[f.nameAt:], f.kind)
