@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 )
 
@@ -35,5 +36,6 @@ func groupMembers(_ context.Context, group int) []int {
 			out = append(out, pid)
 		}
 	}
-	return sorted(out)
+	slices.Sort(out)
+	return out
 }

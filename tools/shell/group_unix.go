@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -28,5 +29,6 @@ func groupMembers(ctx context.Context, group int) []int {
 			out = append(out, pid)
 		}
 	}
-	return sorted(out)
+	slices.Sort(out)
+	return out
 }

@@ -2,7 +2,6 @@ package shell
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -86,9 +85,4 @@ func (o *output) finish() (text string, omitted int) {
 	fmt.Fprintf(&b, "[... %d bytes of output left out ...]\n", o.omitted)
 	b.Write(tail)
 	return b.String(), o.omitted
-}
-
-func sorted(pids []int) []int {
-	slices.Sort(pids)
-	return pids
 }

@@ -41,22 +41,3 @@ type Result struct {
 
 // ErrUnsupported is returned by Run where there are no process groups to keep hold of commands with.
 var ErrUnsupported = errors.New("running shell commands is not supported on this system: it needs a Unix")
-
-const (
-	defaultMaxOutput  = 256 << 10
-	defaultKillDelay  = 2 * time.Second
-	defaultDrainDelay = 300 * time.Millisecond
-)
-
-func (c Command) withDefaults() Command {
-	if c.MaxOutput <= 0 {
-		c.MaxOutput = defaultMaxOutput
-	}
-	if c.KillDelay <= 0 {
-		c.KillDelay = defaultKillDelay
-	}
-	if c.DrainDelay <= 0 {
-		c.DrainDelay = defaultDrainDelay
-	}
-	return c
-}

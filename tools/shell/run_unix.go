@@ -11,6 +11,25 @@ import (
 	"time"
 )
 
+const (
+	defaultMaxOutput  = 256 << 10
+	defaultKillDelay  = 2 * time.Second
+	defaultDrainDelay = 300 * time.Millisecond
+)
+
+func (c Command) withDefaults() Command {
+	if c.MaxOutput <= 0 {
+		c.MaxOutput = defaultMaxOutput
+	}
+	if c.KillDelay <= 0 {
+		c.KillDelay = defaultKillDelay
+	}
+	if c.DrainDelay <= 0 {
+		c.DrainDelay = defaultDrainDelay
+	}
+	return c
+}
+
 // Run runs a command line with bash in a process group of its own, with no input, and waits for it to end. A command
 // that fails is no error: the result tells its exit code. The error is for commands that could not be started.
 //

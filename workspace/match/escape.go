@@ -38,16 +38,32 @@ func (e escapes) replace(s string) string {
 		}
 		i++
 		c, ok := e.of[s[i]]
-		if ok && e.inStrings && i+1 < len(s) && strings.IndexByte("\"'`\\", s[i+1]) >= 0 {
-			ok = false
-		}
-		if !ok {
+		if !ok || e.keeps(s, i) {
 			b.WriteByte('\\')
 			c = s[i]
 		}
 		b.WriteByte(c)
 	}
 	return b.String()
+}
+
+// keeps reports whether the sequence with the backslash before s[i] belongs to a string literal.
+func (e escapes) keeps(s string, i int) bool {
+	return e.inStrings && e.of[s[i]] != 0 && i+1 < len(s) && strings.IndexByte("\"'`\\", s[i+1]) >= 0
+}
+
+// kept counts the sequences that replace leaves because of keeps.
+func (e escapes) kept(s string) int {
+	n := 0
+	for i := 1; i < len(s); i++ {
+		if s[i-1] == '\\' {
+			if e.keeps(s, i) {
+				n++
+			}
+			i++
+		}
+	}
+	return n
 }
 
 // unescapeNew resolves in new what was escaped in old. New text that has bare what old has escaped only was written as

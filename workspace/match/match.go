@@ -41,7 +41,7 @@ const (
 	StageFence       Stage = "code fences"
 	StageLineNumbers Stage = "line numbers"
 	StageOuterQuotes Stage = "surrounding quotes"
-	StageComments    Stage = "comment wording and trailing punctuation"
+	StageComments    Stage = "comment wording and punctuation"
 )
 
 // Result is where the old text stands and what to write there.

@@ -36,8 +36,8 @@ func (ix *index) votes(b block) (weight map[int]int, ok bool) {
 	return weight, true
 }
 
-// nearLines finds old as whole lines of which one or two differ in the wording of a comment or in punctuation at the
-// end. Enough other lines must agree, and no other place may come as near.
+// nearLines finds old as whole lines of which one or two differ in the wording of a comment or in a sign or two of
+// punctuation. Enough other lines must agree, and no other place may come as near.
 func (s *search) nearLines(old, new string) []Edit {
 	b := newBlock(old)
 	n := len(b.lines)
@@ -88,6 +88,9 @@ func (s *search) nearLines(old, new string) []Edit {
 		s.err = &Error{Kind: Ambiguous, Expected: s.expected, Found: len(rivals), Excerpts: s.runPlaces(rivals, n)}
 		return nil
 	}
+	if s.contradicts(hits[0], b, new) {
+		return nil
+	}
 	return s.rewriteAll(hits, b, old, new)
 }
 
@@ -114,7 +117,7 @@ func (ix *index) forgivable(k int, b block) bool {
 			} else if others++; i == 0 || i == len(b.lines)-1 {
 				edges++
 			}
-		case sameButEnd(x, y):
+		case sameButSigns(x, y):
 			others++
 		default:
 			return false
@@ -151,25 +154,29 @@ func sameCode(a, b string) bool {
 	return remarkA != "" && remarkB != "" && sameTokens(codeA, codeB) && reworded(remarkA, remarkB)
 }
 
-// sameButEnd reports whether two lines differ in nothing but closing or separating punctuation at the end.
-func sameButEnd(a, b string) bool {
-	const set = ",;:{}()[] \t"
-	restA, restB := strings.TrimRight(a, set), strings.TrimRight(b, set)
-	if !hasWord(restA) || !sameTokens(restA, restB) {
+// sameButSigns reports whether two lines have the same words and differ in closing or separating signs only: up to two
+// of them at the end, or a single one anywhere.
+func sameButSigns(a, b string) bool {
+	if !hasWord(a) || !slices.Equal(words(a), words(b)) {
 		return false
 	}
-	endA := strings.ReplaceAll(a[len(restA):], " ", "")
-	endB := strings.ReplaceAll(b[len(restB):], " ", "")
-	if len(endA) < len(endB) {
-		endA, endB = endB, endA
+	x, y := string(squash(nil, a)), string(squash(nil, b))
+	if len(x) < len(y) {
+		x, y = y, x
 	}
-	extra, ok := strings.CutPrefix(endA, endB)
-	if !ok {
-		if extra, ok = strings.CutSuffix(endA, endB); !ok {
-			return false
-		}
+	n := 0
+	for n < len(y) && x[n] == y[n] {
+		n++
 	}
-	return len(extra) <= 2 && !strings.ContainsAny(extra, "([")
+	extra, ok := strings.CutSuffix(x[n:], y[n:])
+	switch {
+	case !ok || strings.Trim(extra, ",;:{}()[]\"") != "":
+		return false
+	case len(extra) == 1:
+		return true
+	}
+	// "f" and "f()" are not the same.
+	return len(extra) == 2 && n == len(y) && !strings.ContainsAny(extra, "([\"")
 }
 
 // reworded reports whether two comments are the same remark in slightly other words: most words agree, and those that

@@ -170,6 +170,15 @@ var mistakes = []mistake{
 		c.new += "\n"
 		return c, true
 	}},
+	{"a sign missing", 0.5, func(r *rand.Rand, c change) (change, bool) {
+		signs := regexp.MustCompile("[,;:(){}]").FindAllStringIndex(c.old, -1)
+		if strings.Count(c.old, "\n") < 3 || len(signs) == 0 {
+			return c, false
+		}
+		s := signs[r.IntN(len(signs))]
+		c.old = c.old[:s[0]] + c.old[s[1]:]
+		return c, true
+	}},
 	{"comment wording", 0.5, func(r *rand.Rand, c change) (change, bool) {
 		lines := strings.Split(c.old, "\n")
 		for i, l := range lines {

@@ -33,15 +33,8 @@ func (s *search) rewrite(k int, old, new block, oldText, newText string) Edit {
 	p := s.ix.place(k, len(old.lines))
 	last := len(old.lines) - 1
 	// Blank lines around the old text belong to the place as far as the file has them.
-	var before, after int
-	if lead, has := old.lines[0].gap, p.row(0); lead > 0 {
-		for before < lead && before < has && s.ix.blank(has-1-before) {
-			before++
-		}
-	}
-	for after < old.tail && p.row(last)+1+after < s.ix.rows() && s.ix.blank(p.row(last)+1+after) {
-		after++
-	}
+	_, before := s.blanks(p, old, 0)
+	_, after := s.blanks(p, old, len(old.lines))
 	start, end := int(s.ix.start[p.row(0)]), s.ix.contentEnd(p.row(last))
 	if newText == "" {
 		return Edit{Start: int(s.ix.start[p.row(0)-before]), End: int(s.ix.start[p.row(last)+after+1])}

@@ -37,6 +37,9 @@ func unwrappings(old, new string) []unwrapped {
 		}
 	}
 	for _, e := range unescapings(o) {
+		if n != "" && e.kept(n) < e.kept(o) {
+			continue // which of new's sequences are meant literally cannot be told
+		}
 		add(unwrapped{stage: StageEscaping, old: e.replace(o), new: e.unescapeNew(o, n)})
 	}
 	if oo, nn, ok := unquote(old, new); ok {
