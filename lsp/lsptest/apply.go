@@ -181,7 +181,7 @@ func (e *Editor) perform(ops []documentChange) (*applyResult, error) {
 // returns why, and how the editor takes it.
 func (e *Editor) performOne(op *documentChange, index int) (Verdict, error) {
 	if op.TextDocument != nil {
-		return e.performEdits(op, index > 0 && e.p.ChecksFirstOnly)
+		return e.performEdits(op, e.p.ChecksAllFirst || index > 0 && e.p.ChecksFirstOnly)
 	}
 	err := e.performFile(op)
 	if err != nil && op.Kind == "rename" && e.p.IgnoresBadRename {

@@ -17,9 +17,10 @@ func (e *Editor) checkRequest(m *message) {
 		}
 		switch m.Method {
 		case "window/showMessageRequest":
-			if e.messages++; e.messages > 1 {
+			if len(e.messages) > 0 {
 				e.violation("window/showMessageRequest while another is open")
 			}
+			e.messages[string(m.ID)] = true
 		case "window/workDoneProgress/create":
 			if !e.offers("window", "workDoneProgress") {
 				e.violation("%s, which the client did not declare", m.Method)

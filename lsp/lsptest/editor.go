@@ -150,7 +150,7 @@ func NewEditor(t testing.TB, server Server, opt Options) *Editor {
 		t: t, opt: opt, p: p, root: opt.Root, Encoding: UTF16,
 		ended: make(chan struct{}), read: make(chan struct{}), changed: make(chan struct{}),
 		calls: map[string]*Pending{}, incoming: map[string]context.CancelFunc{}, docs: map[string]*document{},
-		sessions: map[string]int{}, progress: map[string]string{},
+		messages: map[string]bool{}, sessions: map[string]int{}, progress: map[string]string{},
 	}
 	for name, text := range opt.Files {
 		e.WriteFile(name, text)

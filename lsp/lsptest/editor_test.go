@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -90,8 +91,8 @@ func TestUndoOfEdit(t *testing.T) {
 	e.Open("b.txt")
 	first := edit(e, "a.txt", 1, 0, 1, "A", "")
 	first["edits"] = append(first["edits"].([]any), TextEdit{Range: Range{Position{0, 2}, Position{0, 3}}, NewText: "C"})
-	e.request("workspace/applyEdit", changes(first, edit(e, "b.txt", 1, 0, 1, "B", "")))
-	if got := e.Text("a.txt") + e.Text("b.txt"); got != "AbCBcd" {
+	e.request("workspace/applyEdit", changes(first, edit(e, "b.txt", 1, 0, 1, "B", ""), edit(e, "a.txt", 1, 1, 1, "+", "")))
+	if got := e.Text("a.txt") + e.Text("b.txt"); got != "A+bCBcd" {
 		t.Errorf("applied: %q", got)
 	}
 	if !e.Undo("a.txt") || e.Undo("a.txt") || e.Text("a.txt") != "abc" || e.Text("b.txt") != "Bcd" {
@@ -116,6 +117,14 @@ func TestOrderOfChanges(t *testing.T) {
 		if err := e.Shutdown(); err != nil {
 			t.Error(err)
 		}
+	}
+	// What was held back goes out before anything else but the answer.
+	e := start(t, Neovim012(), Options{Files: map[string]string{"a.txt": "abc", "b.txt": "bcd"}})
+	e.Open("a.txt")
+	e.request("workspace/applyEdit", changes(edit(e, "a.txt", 0, 0, 1, "A", ""), edit(e, "b.txt", nil, 0, 1, "B", "")))
+	want := []string{"initialized", "didOpen", "didChange", "didOpen", "answer", "didChange"}
+	if got := e.mirror().Seen; !slices.Equal(got, want) {
+		t.Errorf("two documents: %v, want %v", got, want)
 	}
 }
 
@@ -286,6 +295,18 @@ func TestViolations(t *testing.T) {
 	}
 }
 
+// TestOneGap checks that a gap is reported once.
+func TestOneGap(t *testing.T) {
+	e := start(t, VSCode(), Options{})
+	for _, seq := range []int{1, 5, 6, 7} {
+		e.notify("agent/event", event("s", seq, "", "x"))
+	}
+	e.mirror()
+	if got := e.found(); strings.Count(got, "was due") != 1 {
+		t.Errorf("found %s", got)
+	}
+}
+
 // TestBadFraming checks that the editor is strict about what servers write.
 func TestBadFraming(t *testing.T) {
 	for _, tt := range []struct{ out, want string }{
@@ -406,6 +427,32 @@ func TestTimesOut(t *testing.T) {
 			c()
 		}
 	}
+}
+
+// TestBubble checks that the editor works where time is simulated, and that a wait
+// in vain ends there at once.
+func TestBubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &failing{TB: t}
+		e := NewEditor(f, newTiny(UTF16).serve, Options{Root: "/nowhere", Timeout: time.Hour})
+		e.OpenText("untitled:x", "text")
+		e.Type("untitled:x", Position{}, "more ")
+		var m struct{ Docs map[string]string }
+		e.MustCall("get", nil, &m)
+		if m.Docs["untitled:x"] != "more text" {
+			t.Errorf("the server has %v", m.Docs)
+		}
+		func() {
+			defer func() { _ = recover() }()
+			e.WaitEvent(OfType("never"))
+		}()
+		if !strings.Contains(f.msg, "timed out") {
+			t.Errorf("failed with %q", f.msg)
+		}
+		for _, c := range f.cleanup {
+			c()
+		}
+	})
 }
 
 // TestProcess drives a process: this test binary, as a tiny server.

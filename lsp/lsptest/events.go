@@ -150,6 +150,7 @@ func (e *Editor) notification(m *message) {
 			e.violation("$/cancelRequest with %s", m.Params)
 			return
 		}
+		delete(e.messages, string(p.ID)) // given up: another may be shown
 		if cancel := e.incoming[string(p.ID)]; cancel != nil {
 			cancel()
 		}

@@ -197,6 +197,26 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// TestTypingDuringPreview checks that VS Code refuses an edit whose document
+// changed while its preview was open.
+func TestTypingDuringPreview(t *testing.T) {
+	var e *bench
+	p := VSCode()
+	e = start(t, p, Options{
+		Files: map[string]string{"a.txt": "abc"},
+		Preview: func([]Change) ([]int, bool) {
+			e.Type("a.txt", Position{}, "typed ")
+			return []int{0}, true
+		},
+	})
+	e.Open("a.txt")
+	o := e.request("workspace/applyEdit", annotated(edit(e, "a.txt", 1, 0, 1, "A", "ask")))
+	if o.String() != "false" || e.Text("a.txt") != "typed abc" {
+		t.Errorf("answered %v, text %q", o, e.Text("a.txt"))
+	}
+	e.inSync()
+}
+
 // TestCapabilities checks what initialize says for each editor.
 func TestCapabilities(t *testing.T) {
 	for _, p := range Personalities() {
@@ -277,6 +297,15 @@ func TestMessageDismissed(t *testing.T) {
 	e.mirror()
 	if p.Answered() {
 		t.Error("eglot: C-g was answered")
+	}
+	// A server that has given up on it may ask again.
+	e = start(t, Eglot(), Options{})
+	for range 2 {
+		e.MustCall("do/giveup", map[string]any{"method": "window/showMessageRequest", "params": map[string]any{"type": 3, "message": "m"}}, nil)
+	}
+	e.mirror()
+	if got := e.found(); got != "" {
+		t.Errorf("violations: %s", got)
 	}
 }
 

@@ -229,10 +229,8 @@ func (e *Editor) request(m *message) {
 		cancel()
 		e.lock(func() {
 			delete(e.incoming, id)
-			if m.Method == "window/showMessageRequest" && !errors.Is(err, ErrNoAnswer) {
-				e.messages--
-			}
 			if !errors.Is(err, ErrNoAnswer) && !e.vanished {
+				delete(e.messages, id)
 				e.put(answerOf(m.ID, result, err))
 			}
 			e.flushLate()

@@ -124,10 +124,13 @@ func (f *inflight) wait(limit time.Duration) bool {
 	leaving := f.leaving
 	f.leaving = nil
 	f.mu.Unlock()
-	for _, c := range leaving {
+	for i, c := range leaving {
 		select {
 		case <-c:
 		case <-timer.C:
+			f.mu.Lock()
+			f.leaving = append(f.leaving, leaving[i:]...)
+			f.mu.Unlock()
 			return false
 		}
 	}
