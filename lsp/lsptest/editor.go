@@ -112,7 +112,7 @@ type Editor struct {
 	phase    int            // of the lifecycle, see phase… below
 	vanished bool
 
-	messages int                // showMessageRequests not answered yet
+	messages map[string]bool    // showMessageRequests neither answered nor given up, by id
 	replaced chan struct{}      // of the message shown now, closed when another replaces it
 	late     []*message         // changes that are sent after the answer to applyEdit
 	applying map[*document]bool // documents changed by the edit being applied; nil outside
