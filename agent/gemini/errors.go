@@ -1,0 +1,154 @@
+package gemini
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/genai"
+
+	"redline/agent/model"
+)
+
+// apiError is Google's error object.
+type apiError struct {
+	Code    int               `json:"code"`
+	Message string            `json:"message"`
+	Status  string            `json:"status"`
+	Details []json.RawMessage `json:"details"`
+}
+
+// model sorts the error. fallback is the HTTP status when the object has none.
+func (e *apiError) model(fallback int) *model.Error {
+	out := &model.Error{Status: e.Code, Code: e.Status, Message: strings.TrimSpace(e.Message)}
+	if out.Status == 0 {
+		out.Status = fallback
+	}
+	if out.Message == "" {
+		out.Message = "the model's service answered an error"
+	}
+	reason, daily := "", false
+	for _, raw := range e.Details {
+		var d struct {
+			Type       string `json:"@type"`
+			Reason     string `json:"reason"`
+			RetryDelay string `json:"retryDelay"`
+			Violations []struct {
+				QuotaID string `json:"quotaId"`
+			} `json:"violations"`
+		}
+		if json.Unmarshal(raw, &d) != nil {
+			continue
+		}
+		if d.Reason != "" {
+			reason = d.Reason
+		}
+		if strings.HasSuffix(d.Type, "RetryInfo") {
+			if delay, err := time.ParseDuration(d.RetryDelay); err == nil && delay > 0 {
+				out.RetryAfter = delay
+			}
+		}
+		for _, v := range d.Violations {
+			daily = daily || strings.Contains(v.QuotaID, "PerDay")
+		}
+	}
+	switch {
+	case out.Status == http.StatusUnauthorized, out.Status == http.StatusForbidden, reason == "API_KEY_INVALID", reason == "API_KEY_SERVICE_BLOCKED":
+		out.Kind = model.KindAuth
+	case out.Status == http.StatusTooManyRequests && daily:
+		out.Kind = model.KindQuota
+	case out.Status == http.StatusTooManyRequests:
+		out.Kind = model.KindRate
+	case out.Status == 499 || out.Status >= 500:
+		out.Kind = model.KindServer
+	default:
+		out.Kind = model.KindBadRequest
+	}
+	return out
+}
+
+// failure turns an error of the SDK into one of ours.
+func (c *Client) failure(ctx context.Context, x *exchange, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	x.mu.Lock()
+	stream, after := x.streamErr, x.retryAfter
+	x.mu.Unlock()
+	var out *model.Error
+	var api genai.APIError
+	var op *net.OpError
+	var dns *net.DNSError
+	var through *url.Error
+	switch {
+	case stream != nil:
+		out = stream
+	case errors.As(err, &api):
+		e := apiError{Code: api.Code, Message: api.Message, Status: api.Status}
+		for _, d := range api.Details {
+			if raw, err := json.Marshal(d); err == nil {
+				e.Details = append(e.Details, raw)
+			}
+		}
+		if strings.HasPrefix(strings.TrimSpace(e.Message), "<") { // a proxy's HTML page
+			e.Message = "the service answered " + strconv.Itoa(api.Code) + " with a web page; check the base URL and the proxy"
+		}
+		out = e.model(api.Code)
+	case errors.As(err, &dns):
+		out = &model.Error{Kind: model.KindNetwork, Message: fmt.Sprintf("cannot find the host %s; check the network and the proxy", dns.Name), Err: err}
+	case errors.As(err, &op), errors.As(err, &through), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed):
+		out = &model.Error{Kind: model.KindNetwork, Message: "the connection to the model's service failed: " + root(err), Err: err}
+	default:
+		out = &model.Error{Kind: model.KindGarbage, Message: "the answer of the model's service could not be read", Err: err}
+	}
+	if out.RetryAfter == 0 {
+		out.RetryAfter = after
+	}
+	out.Message = redact(out.Message, c.opt.APIKey)
+	return out
+}
+
+// root returns the innermost error's text, which says what happened without the
+// request's URL.
+func root(err error) string {
+	for {
+		next := errors.Unwrap(err)
+		if next == nil {
+			return err.Error()
+		}
+		err = next
+	}
+}
+
+// redact takes the key out of a text.
+func redact(s, key string) string {
+	if len(key) < 4 {
+		return s
+	}
+	return string(bytes.ReplaceAll([]byte(s), []byte(key), []byte("[key]")))
+}
+
+// retryAfter reads the Retry-After header (RFC 9110, section 10.2.3), fractions of
+// a second allowed.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	v := strings.TrimSpace(h.Get("Retry-After"))
+	if v == "" {
+		return 0
+	}
+	if s, err := strconv.ParseFloat(v, 64); err == nil && s > 0 && s < 1e6 {
+		return time.Duration(s * float64(time.Second))
+	}
+	if t, err := http.ParseTime(v); err == nil && t.After(now) {
+		return t.Sub(now)
+	}
+	return 0
+}

@@ -1,0 +1,143 @@
+package gemini
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+)
+
+// maxEvent bounds one event, in bytes; images come back as base64.
+const maxEvent = 200 << 20
+
+// eventReader reads server-sent events as the HTML standard has them (comments,
+// other fields, any line ends, several data lines) and gives them to the SDK in the
+// only form it reads: "data: JSON\n\n".
+type eventReader struct {
+	body io.ReadCloser
+	in   *bufio.Reader
+	x    *exchange
+	out  []byte // of the current event, not read yet
+	buf  []byte // reused for out
+	data []byte // data lines of the event that is growing
+	bad  []byte // lines that are no field: perhaps an error as bare JSON
+	err  error
+}
+
+func newEventReader(body io.ReadCloser, x *exchange) *eventReader {
+	return &eventReader{body: body, in: bufio.NewReaderSize(body, 64<<10), x: x}
+}
+
+// Close closes the answer.
+func (r *eventReader) Close() error { return r.body.Close() }
+
+// Read implements [io.Reader].
+func (r *eventReader) Read(p []byte) (int, error) {
+	for len(r.out) == 0 {
+		if r.err != nil {
+			return 0, r.err
+		}
+		r.next()
+	}
+	n := copy(p, r.out)
+	r.out = r.out[n:]
+	return n, nil
+}
+
+// next reads lines until there is an event or the end.
+func (r *eventReader) next() {
+	for {
+		line, err := r.line()
+		if len(line) > 0 {
+			r.take(line)
+		}
+		if err != nil {
+			// An event that the end cuts off may still be whole.
+			r.err = err
+			if dispatchErr := r.dispatch(); dispatchErr != nil {
+				r.err = dispatchErr
+			} else if errors.Is(err, io.EOF) && len(bytes.TrimSpace(r.bad)) > 0 {
+				r.err = r.bare()
+			}
+			return
+		}
+		if len(line) == 0 {
+			if err := r.dispatch(); err != nil {
+				r.err = err
+				return
+			}
+			if len(r.out) > 0 {
+				return
+			}
+		}
+	}
+}
+
+// line returns the next line without its end, which is "\n", "\r\n" or "\r".
+func (r *eventReader) line() ([]byte, error) {
+	var line []byte
+	for {
+		part, err := r.in.ReadSlice('\n')
+		if i := bytes.IndexByte(part, '\r'); i >= 0 && i < len(part)-1 && part[i+1] != '\n' {
+			// A lone "\r" ends the line: give the rest back.
+			r.in = bufio.NewReaderSize(io.MultiReader(bytes.NewReader(bytes.Clone(part[i+1:])), r.in), 64<<10)
+			return append(line, part[:i]...), nil
+		}
+		line = append(line, part...)
+		if len(line) > maxEvent {
+			return nil, errors.New("an event of the answer is larger than 200 MB")
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		return bytes.TrimRight(line, "\r\n"), err
+	}
+}
+
+// take adds a line to the event.
+func (r *eventReader) take(line []byte) {
+	field, value, _ := bytes.Cut(line, []byte(":"))
+	value = bytes.TrimPrefix(value, []byte(" "))
+	switch string(field) {
+	case "data":
+		if len(r.data) > 0 {
+			r.data = append(r.data, '\n')
+		}
+		r.data = append(r.data, value...)
+	case "", "event", "id", "retry": // a comment, or of no meaning here
+	default:
+		r.bad = append(append(r.bad, line...), '\n')
+	}
+}
+
+// dispatch makes the event that has grown the next to be read.
+func (r *eventReader) dispatch() error {
+	data := bytes.TrimSpace(r.data)
+	r.data = r.data[:0]
+	if len(data) == 0 || string(data) == "[DONE]" {
+		return nil
+	}
+	if err := r.x.event(data); err != nil {
+		return err
+	}
+	// Line ends inside the JSON could look like the end of the event to the SDK;
+	// in JSON they only stand between tokens.
+	r.buf = append(r.buf[:0], "data: "...)
+	for _, c := range data {
+		if c == '\n' || c == '\r' {
+			c = ' '
+		}
+		r.buf = append(r.buf, c)
+	}
+	r.buf = append(r.buf, "\n\n"...)
+	r.out = r.buf
+	return nil
+}
+
+// bare judges lines that were no events: some errors come as plain JSON.
+func (r *eventReader) bare() error {
+	if err := r.x.event(bytes.TrimSpace(r.bad)); err != nil {
+		return err
+	}
+	return io.EOF
+}

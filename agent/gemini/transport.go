@@ -1,0 +1,157 @@
+package gemini
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"sync"
+	"time"
+
+	"google.golang.org/genai"
+
+	"redline/agent/model"
+)
+
+// exchange is one request and its answer, shared by the caller above the SDK and
+// the transport below it.
+type exchange struct {
+	contents json.RawMessage // replaces the body's; nil: the body stays
+
+	mu         sync.Mutex
+	parts      [][]json.RawMessage // of the events the SDK has not handed up yet
+	retryAfter time.Duration
+	streamErr  *model.Error // what the stream itself said before it ended
+}
+
+type exchangeKey struct{}
+
+func withExchange(ctx context.Context, x *exchange) context.Context {
+	return context.WithValue(ctx, exchangeKey{}, x)
+}
+
+func newExchange(contents []model.Content) (*exchange, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(contents); err != nil {
+		return nil, fmt.Errorf("encode the conversation: %w", err)
+	}
+	return &exchange{contents: bytes.TrimSpace(b.Bytes())}, nil
+}
+
+// transport mends requests and answers on their way.
+type transport struct {
+	base      http.RoundTripper
+	userAgent string
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	x, _ := req.Context().Value(exchangeKey{}).(*exchange)
+	req = req.Clone(req.Context())
+	if t.userAgent != "" {
+		req.Header.Set("User-Agent", t.userAgent)
+	}
+	if x != nil && x.contents != nil && req.Body != nil {
+		body, err := io.ReadAll(req.Body)
+		if err != nil {
+			return nil, fmt.Errorf("read the request's body: %w", err)
+		}
+		_ = req.Body.Close() // a buffer of the SDK's
+		if body, err = replaceContents(body, x.contents); err != nil {
+			return nil, err
+		}
+		req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	}
+	res, err := t.base.RoundTrip(req)
+	if err != nil || x == nil {
+		return res, err
+	}
+	if d := retryAfter(res.Header, time.Now()); d > 0 {
+		x.mu.Lock()
+		x.retryAfter = d
+		x.mu.Unlock()
+	}
+	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind == "text/event-stream" && res.StatusCode == http.StatusOK {
+		res.Body = newEventReader(res.Body, x)
+		res.ContentLength = -1
+		res.Header.Del("Content-Length")
+	}
+	return res, nil
+}
+
+// replaceContents puts contents into the request. The members of the body come in
+// alphabetical order, so that equal requests are equal bytes.
+func replaceContents(body []byte, contents json.RawMessage) ([]byte, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(body, &members); err != nil {
+		return nil, fmt.Errorf("the SDK's request is no JSON object: %w", err)
+	}
+	members["contents"] = contents
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(members); err != nil {
+		return nil, fmt.Errorf("encode the request: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// event takes note of an event on its way to the SDK.
+func (x *exchange) event(data []byte) error {
+	var wire struct {
+		Candidates []struct {
+			Content struct {
+				Parts []json.RawMessage `json:"parts"`
+			} `json:"content"`
+		} `json:"candidates"`
+		Error *apiError `json:"error"`
+	}
+	if err := json.Unmarshal(data, &wire); err != nil {
+		return fmt.Errorf("event %.80q: %w", data, err)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if wire.Error != nil {
+		x.streamErr = wire.Error.model(0)
+		return x.streamErr
+	}
+	var parts []json.RawMessage
+	if len(wire.Candidates) > 0 {
+		parts = wire.Candidates[0].Content.Parts
+	}
+	x.parts = append(x.parts, parts)
+	return nil
+}
+
+// chunk joins what the SDK made of an event with the event's own bytes.
+func (x *exchange) chunk(res *genai.GenerateContentResponse) (*model.Chunk, error) {
+	x.mu.Lock()
+	var raw []json.RawMessage
+	if len(x.parts) > 0 {
+		raw, x.parts = x.parts[0], x.parts[1:]
+	}
+	x.mu.Unlock()
+	c := &model.Chunk{Usage: res.UsageMetadata, ModelVersion: res.ModelVersion}
+	for _, r := range raw {
+		p, err := model.RawPart(r)
+		if err != nil {
+			return nil, fmt.Errorf("part %.80q: %w", r, err)
+		}
+		c.Parts = append(c.Parts, p)
+	}
+	if res.PromptFeedback != nil {
+		c.BlockReason = string(res.PromptFeedback.BlockReason)
+	}
+	if len(res.Candidates) > 0 {
+		cand := res.Candidates[0]
+		c.FinishReason, c.FinishMessage = cand.FinishReason, cand.FinishMessage
+		c.Grounding, c.URLContext = cand.GroundingMetadata, cand.URLContextMetadata
+	}
+	return c, nil
+}

@@ -1,0 +1,138 @@
+// Command redline is an AI agent that lives in the editor: a language server whose
+// edits are previewed, accepted hunk by hunk, and never overwrite what was typed.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
+)
+
+// version is set by release builds with -ldflags "-X main.version=…".
+var version string
+
+// Exit codes (WIRE.md §1).
+const (
+	exitOK          = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitCredentials = 41
+	exitTurnLimit   = 53
+	exitInterrupted = 130
+)
+
+// stdio is where a command reads and writes.
+type stdio struct {
+	in       io.ReadCloser
+	out, err io.Writer
+	getenv   func(string) string
+}
+
+// command is a subcommand; run returns the exit code.
+type command struct {
+	name, args, summary string
+	run                 func(ctx context.Context, std stdio, args []string) int
+}
+
+func commands() []command {
+	return []command{
+		{"demo", "[--yes] [--show]", "see the main job, with no key and no network", runDemo},
+		{"serve", "", "the editor's server: LSP on stdin and stdout", runServe},
+		{"run", "-p PROMPT", "one prompt without an editor", runRun},
+		{"tools", "list | call NAME JSON", "what the model can call", runTools},
+		{"version", "", "print the version", runVersion},
+	}
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	code := dispatch(ctx, stdio{os.Stdin, os.Stdout, os.Stderr, os.Getenv}, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+// dispatch runs the command that args name.
+func dispatch(ctx context.Context, std stdio, args []string) int {
+	if len(args) == 0 {
+		usage(std.err)
+		return exitUsage
+	}
+	switch args[0] {
+	case "-h", "--help", "help":
+		usage(std.out)
+		return exitOK
+	case "-v", "--version":
+		args[0] = "version"
+	}
+	for _, c := range commands() {
+		if c.name == args[0] {
+			return c.run(ctx, std, args[1:])
+		}
+	}
+	fmt.Fprintf(std.err, "redline: there is no command %q\n\n", args[0])
+	usage(std.err)
+	return exitUsage
+}
+
+func usage(w io.Writer) {
+	fmt.Fprint(w, "redline is an AI agent that lives in your editor.\n\nUsage:\n")
+	for _, c := range commands() {
+		fmt.Fprintf(w, "  redline %-32s %s\n", strings.TrimSpace(c.name+" "+c.args), c.summary)
+	}
+	fmt.Fprint(w, "\nredline COMMAND --help tells more.\n")
+}
+
+// parse parses a command's flags. ok is false when the command is to end with code.
+func parse(fs *flag.FlagSet, std stdio, args []string) (code int, ok bool) {
+	fs.SetOutput(std.err)
+	switch err := fs.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return exitOK, false
+	case err != nil:
+		return exitUsage, false
+	}
+	return 0, true
+}
+
+func fail(std stdio, code int, format string, args ...any) int {
+	fmt.Fprintf(std.err, "redline: "+format+"\n", args...)
+	return code
+}
+
+func runVersion(_ context.Context, std stdio, _ []string) int {
+	fmt.Fprintf(std.out, "redline %s\n", versionString())
+	return exitOK
+}
+
+// versionString returns the release's version, else what the build knows of the
+// commit.
+func versionString() string {
+	if version != "" {
+		return version
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "dev"
+	}
+	rev, dirty := "", ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision" && len(s.Value) >= 12:
+			rev = s.Value[:12]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			dirty = "+"
+		}
+	}
+	if rev == "" {
+		return "dev"
+	}
+	return "dev-" + rev + dirty
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"io"
+	"os"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"redline/cmd/internal/config"
+	"redline/lsp"
+	"redline/lsp/rpc"
+)
+
+func runServe(ctx context.Context, std stdio, args []string) int {
+	fs := flag.NewFlagSet("redline serve", flag.ContinueOnError)
+	modelName := fs.String("model", "", "`name` of the model (default: settings, GEMINI_MODEL)")
+	review := fs.String("review", "", "how editors without a plugin review: auto, annotations, message or codeAction")
+	trace := fs.String("trace", "", "write every message of the protocol to this `file`, one line each")
+	level := fs.String("log-level", "info", "debug, info, warn or error; the log goes to stderr")
+	fs.Bool("stdio", true, "speak on stdin and stdout (always; accepted because editors pass it)")
+	if code, ok := parse(fs, std, args); !ok {
+		return code
+	}
+	if fs.NArg() > 0 {
+		return fail(std, exitUsage, "serve takes no argument %q", fs.Arg(0))
+	}
+	log, err := newLog(std.err, *level)
+	if err != nil {
+		return fail(std, exitUsage, "%v", err)
+	}
+	opt := lsp.Options{
+		Version: versionString(), Log: log, Review: *review,
+		Settings: func(folders []string) (lsp.Settings, error) {
+			return sessionSettings(std.getenv, folders, *modelName, log)
+		},
+	}
+	if *trace != "" {
+		f, err := os.OpenFile(*trace, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			return fail(std, exitFailed, "open the trace: %v", err)
+		}
+		defer f.Close()
+		opt.Tap = newTracer(f).tap
+	}
+	return lsp.Serve(ctx, rpc.Pair(std.in, writeCloser{std.out}), opt)
+}
+
+// sessionSettings reads what sessions in the given folders start with.
+func sessionSettings(getenv func(string) string, folders []string, modelName string, log *zap.Logger) (lsp.Settings, error) {
+	dir := ""
+	if len(folders) > 0 {
+		dir = folders[0]
+	}
+	cfg, err := config.Load(getenv, dir)
+	if err != nil {
+		return lsp.Settings{}, err
+	}
+	for _, w := range cfg.Warnings {
+		log.Warn(w)
+	}
+	if modelName == "" {
+		modelName = cfg.Model
+	}
+	c := newConnector(cfg)
+	return lsp.Settings{
+		Model: modelName, MaxTurns: cfg.MaxSessionTurns, Review: cfg.Review,
+		Generator: c.generator, Auth: c.status,
+	}, nil
+}
+
+func newLog(w io.Writer, level string) (*zap.Logger, error) {
+	lvl, err := zapcore.ParseLevel(level)
+	if err != nil {
+		return nil, err
+	}
+	enc := zap.NewProductionEncoderConfig()
+	enc.EncodeTime = zapcore.ISO8601TimeEncoder
+	return zap.New(zapcore.NewCore(zapcore.NewConsoleEncoder(enc), zapcore.Lock(zapcore.AddSync(w)), lvl)), nil
+}
+
+// writeCloser closes what it wraps when that can be closed.
+type writeCloser struct{ io.Writer }
+
+func (w writeCloser) Close() error {
+	if c, ok := w.Writer.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"redline/agent/model"
+	"redline/lsp"
+	"redline/tools"
+	"redline/workspace"
+)
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+func isAuth(err error) bool {
+	var e *model.Error
+	return errors.As(err, &e) && e.Kind == model.KindAuth
+}
+
+func runTools(ctx context.Context, std stdio, args []string) int {
+	fs := flag.NewFlagSet("redline tools", flag.ContinueOnError)
+	dir := fs.String("C", "", "work in this `folder` instead of the current one")
+	asJSON := fs.Bool("json", false, "print the schemas too, as JSON")
+	fs.Usage = func() {
+		fmt.Fprint(fs.Output(), "Usage:\n  redline tools [-C DIR] list\n  redline tools [-C DIR] call NAME JSON\n")
+		fs.PrintDefaults()
+	}
+	if code, ok := parse(fs, std, args); !ok {
+		return code
+	}
+	reg := tools.NewRegistry(tools.Builtin()...)
+	switch fs.Arg(0) {
+	case "list":
+		if *asJSON {
+			enc := json.NewEncoder(std.out)
+			enc.SetIndent("", "  ")
+			if err := enc.Encode(lsp.ToolInfos(reg)); err != nil {
+				return fail(std, exitFailed, "%v", err)
+			}
+			return exitOK
+		}
+		for _, t := range reg.All() {
+			first, _, _ := strings.Cut(t.Spec().Description, ". ")
+			fmt.Fprintf(std.out, "%-18s %-12s %s\n", t.Spec().Name, t.Spec().DisplayName, strings.TrimSuffix(first, "."))
+		}
+		return exitOK
+	case "call":
+		if fs.NArg() != 3 {
+			fs.Usage()
+			return exitUsage
+		}
+		return callTool(ctx, std, reg, *dir, fs.Arg(1), fs.Arg(2))
+	}
+	fs.Usage()
+	return exitUsage
+}
+
+// callTool runs one tool and prints what the model would be told. An edit is shown
+// as a diff; nothing is written.
+func callTool(ctx context.Context, std stdio, reg *tools.Registry, dir, name, args string) int {
+	ws, _, err := openFolder(dir)
+	if err != nil {
+		return fail(std, exitUsage, "%v", err)
+	}
+	if !json.Valid([]byte(args)) {
+		return fail(std, exitUsage, "the arguments are no JSON; write them like '{\"path\": \".\"}'")
+	}
+	view := workspace.NewView(ws.Snapshot())
+	call, err := reg.Prepare(view, name, json.RawMessage(args))
+	if err != nil {
+		return fail(std, exitFailed, "%v", err)
+	}
+	res, err := call.Run(ctx)
+	if err != nil {
+		return fail(std, exitFailed, "%v", err)
+	}
+	if res.Change == nil {
+		fmt.Fprintln(std.out, res.Text)
+		for _, m := range res.Media {
+			fmt.Fprintf(std.out, "[%s, %d bytes]\n", m.MIMEType, len(m.Data))
+		}
+		return exitOK
+	}
+	if err := res.Change.Stage(view, "call"); err != nil {
+		return fail(std, exitFailed, "%v", err)
+	}
+	if p := view.Propose(); p != nil {
+		fmt.Fprint(std.out, unified(ws, p))
+	}
+	fmt.Fprintln(std.err, "(shown only; nothing was written)")
+	return exitOK
+}
+
+// unified returns a proposal as a unified diff on what it was made against.
+func unified(ws *workspace.Workspace, p *workspace.Proposal) string {
+	snap := ws.Snapshot()
+	return p.Unified((*workspace.FileChange).Text,
+		func(path string) string { return strings.TrimPrefix(snap.Rel(path), "/") },
+		func(*workspace.Hunk) bool { return true })
+}
