@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"runtime"
 	"strings"
 	"sync"
@@ -337,4 +338,57 @@ func TestDeafInput(t *testing.T) {
 	}
 	close(in.hold)
 	<-c.ended
+}
+
+// TestStdio runs this package as a process on real pipes, whose reads cannot be
+// interrupted.
+func TestStdio(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize"}`
+	const shutdown = `{"jsonrpc":"2.0","id":2,"method":"shutdown"}`
+	const exit = `{"jsonrpc":"2.0","method":"exit"}`
+	for _, tt := range []struct {
+		name  string
+		send  []string
+		close bool // stdin at the end
+		code  int
+		want  string
+	}{
+		{"exit after shutdown, stdin open", []string{initialize, shutdown, exit}, false, 0, `"id":2,"result":null`},
+		{"exit without shutdown, stdin open", []string{initialize, exit}, false, 1, `"id":1,"result"`},
+		{"end of input", []string{initialize, `{`}, true, 0, `-32700`},
+		{"end of input within a frame", []string{initialize, "Content-Length: 99\r\n\r\n{"}, true, 1, `"id":1,"result"`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			cmd := exec.Command(exe)
+			cmd.Env = append(os.Environ(), "RPC_TEST_SERVE=1")
+			stdin, err := cmd.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out bytes.Buffer
+			cmd.Stdout = &out
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range tt.send {
+				if !strings.HasPrefix(m, "Content") {
+					m = frame(m)
+				}
+				if _, err := io.WriteString(stdin, m); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if tt.close {
+				_ = stdin.Close()
+			}
+			_ = cmd.Wait() // its exit code is looked at below
+			if code := cmd.ProcessState.ExitCode(); code != tt.code || !strings.Contains(out.String(), tt.want) {
+				t.Errorf("exit code %d, output %q; want %d and %s", code, out.String(), tt.code, tt.want)
+			}
+		})
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,7 +16,15 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv("RPC_TEST_SERVE") != "" {
+		// The process of TestStdio.
+		c := NewConn(Pair(os.Stdin, os.Stdout), Options{})
+		c.Go(context.Background(), base())
+		os.Exit(c.ExitCode())
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // peer is the other end of a connection, with framing of its own.
 type peer struct {
