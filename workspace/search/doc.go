@@ -14,6 +14,7 @@
 //
 // A regular expression is taken apart into literals of which each matching line must contain at least one. These are
 // searched in the whole text at once, with the vector code of package bytes where they have rare bytes, otherwise by
-// looking at every few bytes of the text only; a lazily built deterministic automaton decides about the lines they are found in, and
-// about all lines when there is no literal. The regexp package takes no part, save in the tests, where it is the judge.
+// looking at every few bytes of the text only. A lazily built deterministic automaton decides about the lines they are
+// found in, and about all lines when there is no literal. The regexp package matches only for the odd expression that
+// tells hundreds of characters apart; in the tests it is the judge.
 package search
