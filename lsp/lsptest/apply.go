@@ -154,7 +154,10 @@ func (e *Editor) perform(ops []documentChange) (*applyResult, error) {
 		case Refuses:
 			r := &applyResult{}
 			if e.p.NamesFailure {
-				r.FailureReason, r.FailedChange = why.Error(), &i
+				r.FailureReason = why.Error()
+			}
+			if e.p.NamesChange {
+				r.FailedChange = &i
 			}
 			return r, nil
 		case Fails:
@@ -202,7 +205,7 @@ func (e *Editor) performEdits(op *documentChange, anyVersion bool) (Verdict, err
 		if d, err = e.open(path); err != nil {
 			return e.p.Broken, err
 		}
-	} else if v := op.version(); v != nil && *v != d.version && !anyVersion {
+	} else if v := op.version(); v != nil && *v != d.version && !anyVersion && !(*v == 0 && e.p.IgnoresVersion0) {
 		verdict, why := e.p.Stale, fmt.Errorf("%s has version %d, not %d", uri, d.version, *v)
 		if *v > d.version {
 			verdict = e.p.Future

@@ -60,7 +60,7 @@ func (e *Editor) capabilities() map[string]any {
 		edit["resourceOperations"] = e.p.ResourceOperations
 	}
 	if e.p.Annotations {
-		edit["changeAnnotationSupport"] = map[string]any{"groupsOnLabel": e.p.Confirmation == RefactorPreview}
+		edit["changeAnnotationSupport"] = map[string]any{"groupsOnLabel": true}
 	}
 	caps := map[string]any{
 		"workspace": map[string]any{

@@ -92,7 +92,7 @@ func (e *Editor) open(path string) (*document, error) {
 	}
 	d := &document{uri: uri, path: path, version: e.p.FirstVersion, history: map[int]string{}}
 	d.text, d.bom = strings.CutPrefix(string(b), bom)
-	if e.p.OneEOL {
+	if e.p.LineEnds == OneLineEnd {
 		d.text = withEOL(d.text, eolOf(d.text))
 	}
 	e.show(d)
@@ -244,8 +244,11 @@ func (e *Editor) whole(d *document, text string) []splice {
 // change applies splices to a document, with one version and, if wanted, one undo
 // step, and tells the server; mu is held.
 func (e *Editor) change(d *document, list []splice, step bool) {
-	if e.p.OneEOL {
+	if e.p.LineEnds != KeepsLineEnds {
 		eol := eolOf(d.text)
+		if e.p.LineEnds == FileFormat && strings.Count(d.text, "\n") != strings.Count(d.text, "\r\n") {
+			eol = "\n"
+		}
 		for i := range list {
 			list[i].edit.NewText = withEOL(list[i].edit.NewText, eol)
 		}
@@ -256,6 +259,9 @@ func (e *Editor) change(d *document, list []splice, step bool) {
 		d.undo = append(d.undo, before)
 	}
 	d.text = applySplices(d.text, list)
+	if d.version == e.p.FirstVersion && e.p.FirstStep > 0 {
+		d.version += e.p.FirstStep - 1
+	}
 	d.version++
 	d.history[d.version] = d.text
 	d.dirty = true

@@ -67,7 +67,8 @@ func TestLoadedText(t *testing.T) {
 	}{
 		{VSCode(), "\uFEFFa\r\nb\r\nc\n", "a\r\nb\r\nc\r\n", "\uFEFF+\r\na\r\nb\r\nc\r\n"},
 		{Helix2507(), "\uFEFFa\r\nb\nc", "a\r\nb\nc", "\uFEFF+\na\r\nb\nc"},
-		{Neovim012(), "a\nb", "a\nb", "+\na\nb"},
+		{Neovim012(), "a\r\nb\nc", "a\r\nb\nc", "+\na\r\nb\nc"},
+		{Neovim012(), "a\r\nb\r\n", "a\r\nb\r\n", "+\r\na\r\nb\r\n"},
 	} {
 		e := start(t, tt.p, Options{Files: map[string]string{"f.go": tt.disk}})
 		e.Open("f.go")

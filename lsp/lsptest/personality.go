@@ -45,6 +45,20 @@ const (
 	MessageQuit
 )
 
+// LineEnds is what an editor does with line ends.
+type LineEnds int
+
+const (
+	// KeepsLineEnds takes them as they come, on opening and in edits.
+	KeepsLineEnds LineEnds = iota
+	// OneLineEnd gives the whole document the most frequent one on opening, and
+	// inserted text too.
+	OneLineEnd
+	// FileFormat keeps what is there, and inserts CR LF when every line of the
+	// document ends so, else LF.
+	FileFormat
+)
+
 // Fault is a way to misbehave on top of a personality.
 type Fault int
 
@@ -73,23 +87,27 @@ type Personality struct {
 	Encodings []string
 	// FirstVersion is the version of didOpen.
 	FirstVersion int
+	// FirstStep is what the first change adds to the version; 1 when it is 0.
+	// Later changes add 1.
+	FirstStep int
 
 	Stale  Verdict // the edit's version is older than the document's
 	Future Verdict // the edit's version is newer
 	// ChecksAllFirst looks at the versions of all open documents before any edit.
 	ChecksAllFirst bool
 	// ChecksFirstOnly looks at the version of the first document of an edit only:
-	// the others are changed whatever their version (Neovim, vim/lsp/util.lua).
+	// the others are changed whatever their version.
 	ChecksFirstOnly bool
-	// CreateTruncates empties an existing file on create, unless ignoreIfExists is
-	// set (Neovim, vim/lsp/util.lua).
+	// IgnoresVersion0 takes an edit for version 0 as one for any version.
+	IgnoresVersion0 bool
+	// CreateTruncates empties an existing file on create, unless ignoreIfExists is set.
 	CreateTruncates bool
-	// NamesFailure adds failureReason and failedChange to a refusal.
-	NamesFailure bool
+	// NamesFailure adds failureReason to a refusal, NamesChange failedChange.
+	NamesFailure, NamesChange bool
 	// Broken is the reaction to an operation that fails in the middle; what was
 	// applied before is kept.
 	Broken Verdict
-	// IgnoresBadRename treats a rename that fails as done.
+	// IgnoresBadRename treats a rename that fails as done and goes on.
 	IgnoresBadRename bool
 
 	// ResourceOperations advertised: create, rename, delete. Others fail.
@@ -105,9 +123,7 @@ type Personality struct {
 	// LateChanges sends didChange after the answer to applyEdit, as editors do
 	// that collect changes before they send them.
 	LateChanges bool
-	// OneEOL keeps all line ends of a document the same: on opening, and in
-	// inserted text.
-	OneEOL bool
+	LineEnds    LineEnds
 	// FileEvents sends workspace/did{Create,Rename,Delete}Files for operations of
 	// workspace edits too.
 	FileEvents bool
@@ -123,17 +139,22 @@ func VSCode() Personality {
 		Name: "VS Code", Encodings: []string{UTF16}, FirstVersion: 1,
 		Stale: Refuses, Future: Refuses, ChecksAllFirst: true, Broken: Refuses,
 		ResourceOperations: allOperations, Confirmation: RefactorPreview, Annotations: true,
-		Messages: MessageButtons, Plugin: true, OneEOL: true, FileEvents: true,
+		Messages: MessageButtons, Plugin: true, LineEnds: OneLineEnd, FileEvents: true,
 	}
 }
 
-// Neovim010 is Neovim 0.10.
+// Neovim010 is Neovim 0.10. Measured with 0.10.4 and 0.12.4 beyond EDITORS.md:
+// only the first document of an edit has its version checked, and not at all if
+// it is 0, which it is until the first change; the first change sets it to the
+// buffer's changedtick; create empties an existing file; a bad rename is passed
+// over while a bad delete ends the edit with applied:false.
 func Neovim010() Personality {
 	return Personality{
-		Name: "Neovim 0.10", Encodings: []string{UTF16},
-		Stale: Skips, Future: Applies, Broken: Skips, ChecksFirstOnly: true, CreateTruncates: true,
+		Name: "Neovim 0.10", Encodings: []string{UTF16}, FirstStep: 5,
+		Stale: Skips, Future: Applies, ChecksFirstOnly: true, IgnoresVersion0: true, CreateTruncates: true,
+		Broken: Refuses, NamesFailure: true, IgnoresBadRename: true,
 		ResourceOperations: allOperations, Confirmation: IgnoresConfirmation,
-		Messages: MessageButtons, Plugin: true, LateChanges: true, OneEOL: true,
+		Messages: MessageButtons, Plugin: true, LateChanges: true, LineEnds: FileFormat,
 	}
 }
 
@@ -149,7 +170,7 @@ func Neovim012() Personality {
 func Helix2501() Personality {
 	return Personality{
 		Name: "Helix 25.01", Encodings: []string{UTF8, UTF32, UTF16},
-		Stale: Refuses, Future: Refuses, NamesFailure: true, Broken: Refuses,
+		Stale: Refuses, Future: Refuses, NamesFailure: true, NamesChange: true, Broken: Refuses,
 		ResourceOperations: allOperations, Confirmation: IgnoresConfirmation,
 		Messages: MessageUnknown,
 	}

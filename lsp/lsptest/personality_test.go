@@ -78,15 +78,25 @@ func TestTable(t *testing.T) {
 		{"stale version", func(e *bench) (string, string) {
 			open(e)
 			e.Type("a.txt", Position{0, 3}, "!")
+			late := edit(e, "a.txt", e.Version("a.txt"), 0, 1, "A", "")
+			e.Type("a.txt", Position{0, 4}, "!")
+			o := e.request("workspace/applyEdit", changes(late))
+			return o.String(), e.Text("a.txt")
+		}, [6]string{"false abc!!", "true abc!!", "true abc!!", "false failed 0 abc!!", "false failed 0 abc!!", "-32603 abc!!"}},
+		{"stale first version", func(e *bench) (string, string) {
+			open(e)
+			e.Type("a.txt", Position{0, 0}, "!")
 			o := e.request("workspace/applyEdit", changes(edit(e, "a.txt", v(e), 0, 1, "A", "")))
 			return o.String(), e.Text("a.txt")
-		}, [6]string{"false abc!", "true abc!", "true abc!", "false failed 0 abc!", "false failed 0 abc!", "-32603 abc!"}},
+		}, [6]string{"false !abc", "true Aabc", "true Aabc", "false failed 0 !abc", "false failed 0 !abc", "-32603 !abc"}},
 		{"stale second document", func(e *bench) (string, string) {
 			open(e)
+			e.Type("b.txt", Position{0, 0}, "?")
+			late := edit(e, "b.txt", e.Version("b.txt"), 0, 1, "B", "")
 			e.Type("b.txt", Position{0, 0}, "!")
-			o := e.request("workspace/applyEdit", changes(edit(e, "a.txt", v(e), 0, 1, "A", ""), edit(e, "b.txt", v(e), 0, 1, "B", "")))
+			o := e.request("workspace/applyEdit", changes(edit(e, "a.txt", v(e), 0, 1, "A", ""), late))
 			return o.String(), e.Text("a.txt") + e.Text("b.txt")
-		}, [6]string{"false abc!bcd", "true AbcBbcd", "true AbcBbcd", "false failed 1 Abc!bcd", "false failed 1 Abc!bcd", "-32603 Abc!bcd"}},
+		}, [6]string{"false abc!?bcd", "true AbcB?bcd", "true AbcB?bcd", "false failed 1 Abc!?bcd", "false failed 1 Abc!?bcd", "-32603 Abc!?bcd"}},
 		{"version from the future", func(e *bench) (string, string) {
 			open(e)
 			o := e.request("workspace/applyEdit", changes(edit(e, "a.txt", v(e)+7, 0, 1, "A", "")))
@@ -119,6 +129,13 @@ func TestTable(t *testing.T) {
 			e.found()
 			return o.String(), e.Text("a.txt")
 		}, [6]string{"false Abc", "true Abc", "true Abc", "false failed 1 Abc", "true Abc", "-32603 Abc"}},
+		{"bad delete in the middle", func(e *bench) (string, string) {
+			open(e)
+			o := e.request("workspace/applyEdit", changes(map[string]any{"kind": "delete", "uri": URI(e.Path("no"))},
+				edit(e, "a.txt", v(e), 0, 1, "A", "")))
+			e.found()
+			return o.String(), e.Text("a.txt")
+		}, [6]string{"false abc", "false abc", "false abc", "false failed 0 abc", "false failed 0 abc", "-32603 abc"}},
 		{"needsConfirmation, the user says yes", func(e *bench) (string, string) {
 			e.opt.Preview = func(c []Change) ([]int, bool) { return []int{0, 1}, !c[0].Ticked }
 			e.opt.Confirm = func(Change) bool { return true }

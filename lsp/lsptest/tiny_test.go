@@ -128,10 +128,10 @@ func (s *tiny) notified(method string, params json.RawMessage) {
 	case "textDocument/didOpen":
 		s.docs[uri], s.version[uri] = p.TextDocument.Text, p.TextDocument.Version
 	case "textDocument/didChange":
-		if p.TextDocument.Version != s.version[uri]+1 {
+		if p.TextDocument.Version <= s.version[uri] {
 			panic(fmt.Sprintf("version %d after %d", p.TextDocument.Version, s.version[uri]))
 		}
-		s.version[uri]++
+		s.version[uri] = p.TextDocument.Version
 		for _, c := range p.ContentChanges {
 			if c.Range == nil {
 				s.docs[uri] = c.Text
