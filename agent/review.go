@@ -55,7 +55,8 @@ func (s *Session) review(ctx context.Context, t *turn, view *workspace.View, cal
 		updated()
 	}
 	for _, c := range editing {
-		out, landed, cerr := outcome(c, p, view)
+		out, landed, cerr := outcome(c, p)
+		c.display = c.verdict(p)
 		if !landed {
 			c.status = CallRejected
 			if errors.Is(err, errCancelled) {
@@ -78,21 +79,39 @@ func proposalTitle(p *workspace.Proposal, view *workspace.View) string {
 	return fmt.Sprintf("Change %d files", len(p.Files))
 }
 
-// outcome words for the model what became of the hunks of one call. landed is
-// false when nothing of it is in the document, and err is then its response.
-func outcome(c *call, p *workspace.Proposal, view *workspace.View) (output string, landed bool, err error) {
-	path := c.change.Path()
-	var mine []*workspace.Hunk
+// verdict says for the user, in a few words, what became of the hunks of c.
+func (c *call) verdict(p *workspace.Proposal) string {
+	count := map[workspace.HunkState]int{}
+	for _, h := range c.hunks(p) {
+		count[h.State]++
+	}
+	if len(count) == 0 {
+		return "replaced by a later edit"
+	}
+	return counts(count)
+}
+
+// hunks returns the hunks of p that are the work of c.
+func (c *call) hunks(p *workspace.Proposal) []*workspace.Hunk {
+	var out []*workspace.Hunk
 	for _, f := range p.Files {
-		if workspace.Key(f.Path) != workspace.Key(path) {
+		if workspace.Key(f.Path) != workspace.Key(c.change.Path()) {
 			continue
 		}
 		for _, h := range f.Hunks {
 			if slices.Contains(h.CallIDs, c.id) {
-				mine = append(mine, h)
+				out = append(out, h)
 			}
 		}
 	}
+	return out
+}
+
+// outcome words for the model what became of the hunks of one call. landed is
+// false when nothing of it is in the document, and err is then its response.
+func outcome(c *call, p *workspace.Proposal) (output string, landed bool, err error) {
+	path := c.change.Path()
+	mine := c.hunks(p)
 	if len(mine) == 0 {
 		return fmt.Sprintf("A later edit of the same step replaced this one in %s.", path), true, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,6 +26,7 @@ func (s *Server) apply(ctx context.Context, p *workspace.Proposal, picked []pick
 	reason := ""
 	for range maxTries {
 		s.rebase(p)
+		s.conflictWithNewFiles(p)
 		var left []pick
 		for _, k := range picked {
 			switch {
@@ -38,7 +40,7 @@ func (s *Server) apply(ctx context.Context, p *workspace.Proposal, picked []pick
 			return nil
 		}
 		picked = left
-		got, err := s.applyOnce(ctx, p, picked, applyOptions{label: "Redline: " + p.Title, wait: s.timing.Apply, annotate: s.client.annotations})
+		got, err := s.applyParts(ctx, p, picked, applyOptions{label: "Redline: " + p.Title, wait: s.timing.Apply, annotate: s.client.annotations})
 		if err != nil {
 			return err
 		}
@@ -54,6 +56,54 @@ func (s *Server) apply(ctx context.Context, p *workspace.Proposal, picked []pick
 	}
 	s.rebase(p)
 	return nil
+}
+
+// applyParts sends one edit for all of picked; or, to a client that would overwrite
+// text typed in any but the first document of an edit, one for each file.
+func (s *Server) applyParts(ctx context.Context, p *workspace.Proposal, picked []pick, o applyOptions) (applied, error) {
+	if !s.client.oneFile || len(p.Files) == 1 {
+		return s.applyOnce(ctx, p, picked, o)
+	}
+	var all applied
+	for _, f := range p.Files {
+		var part []pick
+		for _, k := range picked {
+			if slices.Contains(f.Hunks, k.hunk) {
+				part = append(part, k)
+			}
+		}
+		if len(part) == 0 {
+			continue
+		}
+		got, err := s.applyOnce(ctx, p, part, o)
+		if err != nil {
+			return all, err
+		}
+		all.yes, all.moved, all.some = all.yes || got.yes, all.moved || got.moved, all.some || got.some
+		if got.why != "" {
+			all.why = got.why
+		}
+	}
+	return all, nil
+}
+
+// conflictWithNewFiles marks the hunks of files to be created whose name is taken
+// by now.
+func (s *Server) conflictWithNewFiles(p *workspace.Proposal) {
+	snap := s.ws.Snapshot()
+	for _, f := range p.Files {
+		if f.Op != workspace.OpCreate {
+			continue
+		}
+		if _, open := snap.Document(f.Path); open || !snap.Exists(f.Path) {
+			continue
+		}
+		for _, h := range f.Hunks {
+			if h.State == workspace.Pending {
+				h.State, h.Closed, h.Reason = workspace.Conflicted, true, "a file with this name was created meanwhile"
+			}
+		}
+	}
 }
 
 type applyOptions struct {

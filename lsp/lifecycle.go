@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"go.lsp.dev/protocol"
 	"go.lsp.dev/uri"
@@ -22,7 +23,7 @@ func (s *Server) initialize(_ context.Context, p *protocol.InitializeParams) (*p
 	requests, _ := s.routes().Methods()
 	ext := serverExt{Version: extVersion, MinVersion: extVersion}
 	for _, m := range requests {
-		if len(m) > 6 && m[:6] == "agent/" {
+		if strings.HasPrefix(m, "agent/") {
 			ext.Methods = append(ext.Methods, m)
 		}
 	}
@@ -55,7 +56,7 @@ func (s *Server) shutdown(context.Context, *Empty) (*Empty, error) { return nil,
 
 // declared reads the client's capabilities.
 func declared(p *protocol.InitializeParams) client {
-	c := client{encoding: protocol.PositionEncodingKindUTF16, name: p.ClientInfo.Name}
+	c := client{encoding: protocol.PositionEncodingKindUTF16, oneFile: strings.HasPrefix(p.ClientInfo.Name, "Neovim")}
 	caps := p.Capabilities
 	if g := caps.General; g != nil && slices.Contains(g.PositionEncodings, protocol.PositionEncodingKindUTF8) {
 		c.encoding = protocol.PositionEncodingKindUTF8
@@ -88,11 +89,13 @@ func rootsOf(p *protocol.InitializeParams) []string {
 			}
 		}
 	}
-	if len(out) == 0 && p.RootURI != nil {
-		if path, ok := pathOf(string(*p.RootURI)); ok {
+	//lint:ignore SA1019 older editors send nothing else
+	if root := p.RootURI; len(out) == 0 && root != nil {
+		if path, ok := pathOf(string(*root)); ok {
 			out = append(out, path)
 		}
 	}
+	//lint:ignore SA1019 older editors send nothing else
 	if root, ok := p.RootPath.Get(); ok && len(out) == 0 && root != "" {
 		out = append(out, root)
 	}

@@ -64,6 +64,7 @@ func (s *Server) applyConfirmed(ctx context.Context, p *workspace.Proposal, upda
 	defer func() { p.State = workspace.Open; p.Rev++ }()
 	for range maxTries {
 		s.rebase(p)
+		s.conflictWithNewFiles(p)
 		var picked []pick
 		for h := range p.Hunks() {
 			if h.State == workspace.Pending {
@@ -73,7 +74,7 @@ func (s *Server) applyConfirmed(ctx context.Context, p *workspace.Proposal, upda
 		if len(picked) == 0 {
 			return nil
 		}
-		got, err := s.applyOnce(ctx, p, picked, applyOptions{
+		got, err := s.applyParts(ctx, p, picked, applyOptions{
 			label: "Redline: " + p.Title, wait: s.timing.Review, annotate: true, confirm: true,
 		})
 		if err != nil {

@@ -101,7 +101,9 @@ type client struct {
 	create      bool // workspaceEdit.resourceOperations has create
 	progress    bool // window.workDoneProgress
 	showDoc     bool // window.showDocument
-	name        string
+	// oneFile says that the client checks the version of an edit's first document
+	// only, and that creating a file empties one that is there: Neovim, up to 0.12.
+	oneFile bool
 }
 
 // Serve speaks with the client over rw until the connection ends and returns the
@@ -175,7 +177,7 @@ func (s *Server) routes() *rpc.Router {
 
 // encoder returns what turns data into its wire form as of now.
 func (s *Server) encoder() *encoder {
-	return &encoder{snapshot: s.ws.Snapshot(), encoding: s.client.encoding, create: s.client.create}
+	return &encoder{snapshot: s.ws.Snapshot(), encoding: s.client.encoding, create: s.client.create, keep: s.client.oneFile}
 }
 
 // session is one conversation and what the server keeps beside it.

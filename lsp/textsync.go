@@ -30,27 +30,37 @@ func (s *Server) didOpen(_ context.Context, p *protocol.DidOpenTextDocumentParam
 	return nil
 }
 
-func (s *Server) didChange(_ context.Context, p *protocol.DidChangeTextDocumentParams) error {
-	key, _ := keyOf(string(p.TextDocument.URI))
+// didChangeParams is DidChangeTextDocumentParams, read strictly: the protocol
+// package takes a change with a range it cannot read for one of the whole text.
+type didChangeParams struct {
+	TextDocument struct {
+		URI     string `json:"uri"`
+		Version int32  `json:"version"`
+	} `json:"textDocument"`
+	ContentChanges []struct {
+		Range *protocol.Range `json:"range"` // nil: the whole text
+		Text  string          `json:"text"`
+	} `json:"contentChanges"`
+}
+
+func (s *Server) didChange(_ context.Context, p *didChangeParams) error {
+	key, _ := keyOf(p.TextDocument.URI)
 	d, ok := s.ws.Snapshot().DocumentByKey(key)
 	if !ok {
 		return fmt.Errorf("change of %s, which is not open", p.TextDocument.URI)
 	}
 	text := d.Text
 	for _, c := range p.ContentChanges {
-		switch c := c.(type) {
-		case *protocol.TextDocumentContentChangeWholeDocument:
+		if c.Range == nil {
 			text = strings.Clone(c.Text)
-		case *protocol.TextDocumentContentChangePartial:
-			m := newMapper(text, s.client.encoding)
-			start, end := m.offset(c.Range.Start), m.offset(c.Range.End)
-			if end < start {
-				return fmt.Errorf("change of %s: the range ends before it starts", p.TextDocument.URI)
-			}
-			text = text[:start] + c.Text + text[end:]
-		default:
-			return fmt.Errorf("change of %s: unknown kind %T", p.TextDocument.URI, c)
+			continue
 		}
+		m := newMapper(text, s.client.encoding)
+		start, end := m.offset(c.Range.Start), m.offset(c.Range.End)
+		if end < start {
+			return fmt.Errorf("change of %s: the range ends before it starts", p.TextDocument.URI)
+		}
+		text = text[:start] + c.Text + text[end:]
 	}
 	next := *d
 	next.Version, next.Text = p.TextDocument.Version, text

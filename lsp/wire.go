@@ -25,8 +25,9 @@ type encoder struct {
 	annotate bool
 	// confirm marks those annotations as needing the user's consent.
 	confirm bool
-	// create says that the client can create files.
-	create bool
+	// create says that the client can create files, and keep that it must be told
+	// to leave one alone that is there.
+	create, keep bool
 }
 
 // uriOf returns the name the editor uses for the file at path.
@@ -130,6 +131,9 @@ func (e *encoder) edit(p *workspace.Proposal, keep func(*workspace.Hunk) bool) p
 			c := &protocol.CreateFile{URI: u}
 			c.Kind = "create" // the package's own default would decode as a text edit
 			c.ResourceOperation.Kind = "create"
+			if e.keep {
+				c.Options = &protocol.CreateFileOptions{IgnoreIfExists: &e.keep}
+			}
 			w.DocumentChanges = append(w.DocumentChanges, c)
 		}
 		doc := protocol.OptionalVersionedTextDocumentIdentifier{Version: version}

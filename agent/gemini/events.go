@@ -10,6 +10,10 @@ import (
 // maxEvent bounds one event, in bytes; images come back as base64.
 const maxEvent = 200 << 20
 
+// errStream ends a stream whose own error the exchange keeps. It has no detail,
+// because the SDK writes it to the standard log.
+var errStream = errors.New("the stream reported an error")
+
 // eventReader reads server-sent events as the HTML standard has them (comments,
 // other fields, any line ends, several data lines) and gives them to the SDK in the
 // only form it reads: "data: JSON\n\n".
@@ -118,16 +122,17 @@ func (r *eventReader) dispatch() error {
 		return nil
 	}
 	if err := r.x.event(data); err != nil {
-		return err
+		return errStream
 	}
 	// Line ends inside the JSON could look like the end of the event to the SDK;
 	// in JSON they only stand between tokens.
 	r.buf = append(r.buf[:0], "data: "...)
-	for _, c := range data {
+	start := len(r.buf)
+	r.buf = append(r.buf, data...)
+	for i, c := range r.buf[start:] {
 		if c == '\n' || c == '\r' {
-			c = ' '
+			r.buf[start+i] = ' '
 		}
-		r.buf = append(r.buf, c)
 	}
 	r.buf = append(r.buf, "\n\n"...)
 	r.out = r.buf
@@ -137,7 +142,7 @@ func (r *eventReader) dispatch() error {
 // bare judges lines that were no events: some errors come as plain JSON.
 func (r *eventReader) bare() error {
 	if err := r.x.event(bytes.TrimSpace(r.bad)); err != nil {
-		return err
+		return errStream
 	}
 	return io.EOF
 }

@@ -102,7 +102,8 @@ func replaceContents(body []byte, contents json.RawMessage) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// event takes note of an event on its way to the SDK.
+// event takes note of an event on its way to the SDK; what is wrong with it, or what
+// it says is wrong, is kept in streamErr.
 func (x *exchange) event(data []byte) error {
 	var wire struct {
 		Candidates []struct {
@@ -112,11 +113,13 @@ func (x *exchange) event(data []byte) error {
 		} `json:"candidates"`
 		Error *apiError `json:"error"`
 	}
-	if err := json.Unmarshal(data, &wire); err != nil {
-		return fmt.Errorf("event %.80q: %w", data, err)
-	}
+	err := json.Unmarshal(data, &wire)
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if err != nil {
+		x.streamErr = &model.Error{Kind: model.KindGarbage, Message: "the answer of the model's service could not be read", Err: fmt.Errorf("event %.80q: %w", data, err)}
+		return x.streamErr
+	}
 	if wire.Error != nil {
 		x.streamErr = wire.Error.model(0)
 		return x.streamErr

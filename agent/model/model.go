@@ -7,6 +7,7 @@
 package model
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"iter"
@@ -120,11 +121,14 @@ type Part struct {
 
 // NewPart returns a part made here, not received.
 func NewPart(v *genai.Part) Part {
-	raw, err := json.Marshal(v)
-	if err != nil { // genai.Part holds nothing that cannot be encoded but maps of our own making
-		raw = json.RawMessage(`{}`)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // code is full of <, > and &
+	if err := enc.Encode(v); err != nil {
+		// genai.Part holds nothing that cannot be encoded but maps of our own making.
+		return Part{raw: json.RawMessage(`{}`), value: v}
 	}
-	return Part{raw: raw, value: v}
+	return Part{raw: bytes.TrimSpace(b.Bytes()), value: v}
 }
 
 // Text returns a text part.

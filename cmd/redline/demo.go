@@ -169,8 +169,11 @@ func (d *demo) event(ev agent.Event) {
 			}
 			d.printf("  %s %s %s %s\n", d.paint(green, "✓"), b.Name, b.Title, d.paint(faint, detail))
 		case agent.CallFailed, agent.CallRejected:
-			first, _, _ := strings.Cut(b.Output, "\n")
-			d.printf("  %s %s %s %s\n", d.paint(red, "✗"), b.Name, b.Title, d.paint(faint, first))
+			detail := b.Display
+			if detail == "" {
+				detail, _, _ = strings.Cut(b.Output, "\n")
+			}
+			d.printf("  %s %s %s %s\n", d.paint(red, "✗"), b.Name, b.Title, d.paint(faint, detail))
 		}
 	case agent.ProposalUpdated:
 		d.proposal = b.Proposal
@@ -194,7 +197,7 @@ func (d *demo) decide(ctx context.Context, p *workspace.Proposal) error {
 		d.printf("%s\n", d.diff(unified(d.ws, p)))
 		for h := range p.Hunks() {
 			if !d.accept {
-				h.State, h.Reason = workspace.Rejected, "only shown, not applied"
+				h.State, h.Reason = workspace.Rejected, onlyShown
 			}
 		}
 		return nil

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"iter"
 	"path/filepath"
 	"strings"
@@ -93,8 +92,10 @@ func (m *demoModel) step(contents []model.Content) (text string, calls []*genai.
 			}),
 		}
 	}
-	done, refused := verdicts(contents[len(contents)-1])
+	done, refused, shown := verdicts(contents[len(contents)-1])
 	switch {
+	case shown:
+		return "Nothing is changed yet: the proposal was only shown. ", nil
 	case refused == 0:
 		return "Done: words are now split at any white space and counted without regard to case, short texts no longer crash, and `-n` says how many to show. ", nil
 	case done == 0:
@@ -103,21 +104,26 @@ func (m *demoModel) step(contents []model.Content) (text string, calls []*genai.
 	return "You took a part of it; what you rejected I left as it was. Say so if the rest should be done another way. ", nil
 }
 
-// verdicts counts the calls that went through and those that did not.
-func verdicts(c model.Content) (done, refused int) {
+// onlyShown is the reason for which hunks are not applied when nobody is asked.
+const onlyShown = "only shown, not applied"
+
+// verdicts counts the calls that went through and those that did not, and tells
+// whether nobody was asked.
+func verdicts(c model.Content) (done, refused int, shown bool) {
 	for _, p := range c.Parts {
 		fr := p.Value().FunctionResponse
 		if fr == nil {
 			continue
 		}
-		raw, err := json.Marshal(fr.Response)
-		if err == nil && strings.Contains(string(raw), `"error"`) {
-			refused++
-		} else {
+		text, failed := fr.Response["error"].(string)
+		if !failed {
 			done++
+			continue
 		}
+		refused++
+		shown = shown || strings.Contains(text, onlyShown)
 	}
-	return done, refused
+	return done, refused, shown
 }
 
 // sleep waits for d and reports false when ctx ended first.

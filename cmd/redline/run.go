@@ -45,6 +45,11 @@ func runRun(ctx context.Context, std stdio, args []string) int {
 	if err != nil {
 		return fail(std, exitUsage, "%v", err)
 	}
+	switch output {
+	case "text", "json", "stream-json":
+	default:
+		return fail(std, exitUsage, "unknown output %q; use text, json or stream-json", output)
+	}
 	if *maxTurns < 0 {
 		return fail(std, exitUsage, "--max-turns must not be negative")
 	}
@@ -67,15 +72,14 @@ func runRun(ctx context.Context, std stdio, args []string) int {
 	if err != nil {
 		return fail(std, exitFailed, "%v", err)
 	}
-	defer func(redirect func()) { redirect() }(zap.RedirectStdLog(log))
+	if restore, err := zap.RedirectStdLogAt(log, zap.DebugLevel); err == nil { // the SDK logs there
+		defer restore()
+	}
 	if _, err := set.Auth(); err != nil {
 		// Said before anything starts: there is nothing to stream.
 		return newPrinter(output, std, ws).early(err)
 	}
 	printer := newPrinter(output, std, ws)
-	if printer == nil {
-		return fail(std, exitUsage, "unknown output %q; use text, json or stream-json", output)
-	}
 	s := agent.NewSession(agent.Options{
 		Workspace: ws, Tools: tools.NewRegistry(tools.Builtin()...), Generator: set.Generator,
 		Reviewer: &headless{mode: mode}, Emit: printer.event, Mode: m, Model: set.Model, MaxSteps: *maxTurns,
@@ -146,13 +150,8 @@ type printer struct {
 	done      chan struct{}
 }
 
-// newPrinter returns nil for an unknown output.
 func newPrinter(output string, std stdio, ws *workspace.Workspace) *printer {
-	switch output {
-	case "text", "json", "stream-json":
-		return &printer{output: output, std: std, ws: ws, files: map[string]string{}, done: make(chan struct{})}
-	}
-	return nil
+	return &printer{output: output, std: std, ws: ws, files: map[string]string{}, done: make(chan struct{})}
 }
 
 func (p *printer) event(ev agent.Event) {
@@ -210,12 +209,9 @@ func (p *printer) wait() int {
 // early reports an error from before the turn.
 func (p *printer) early(err error) int {
 	code := exitCode(agent.TurnEnded{Status: agent.Failed, Err: err})
-	switch {
-	case p == nil || p.output == "text":
-		if p != nil {
-			fmt.Fprintf(p.std.err, "redline: %v\n", err)
-		}
-	default:
+	if p.output == "text" {
+		fmt.Fprintf(p.std.err, "redline: %v\n", err)
+	} else {
 		p.line(p.result(string(agent.Failed), err))
 	}
 	return code

@@ -31,6 +31,9 @@ func runServe(ctx context.Context, std stdio, args []string) int {
 	if err != nil {
 		return fail(std, exitUsage, "%v", err)
 	}
+	if restore, err := zap.RedirectStdLogAt(log, zap.DebugLevel); err == nil { // the SDK logs there
+		defer restore()
+	}
 	opt := lsp.Options{
 		Version: versionString(), Log: log, Review: *review,
 		Settings: func(folders []string) (lsp.Settings, error) {
