@@ -1,0 +1,51 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"redline/agent/geminitest"
+)
+
+// TestMain lets the scripts call this very program as redline.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"redline": main})
+}
+
+// The scripts in testdata/script are what the command line promises.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("REDLINE_HOME", env.WorkDir+"/home")
+			env.Setenv("NO_COLOR", "1")
+			for _, v := range []string{"GEMINI_API_KEY", "GOOGLE_API_KEY", "GEMINI_MODEL", "GOOGLE_GEMINI_BASE_URL", "HTTPS_PROXY"} {
+				env.Setenv(v, "")
+			}
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			// gemini FILE starts a fake Gemini that plays a script, and points
+			// redline at it.
+			"gemini": func(ts *testscript.TestScript, _ bool, args []string) {
+				if len(args) != 1 {
+					ts.Fatalf("usage: gemini SCRIPT")
+				}
+				startFake(ts, ts.ReadFile(args[0]))
+			},
+		},
+	})
+}
+
+// startFake serves a script of the fake Gemini and points redline at it.
+func startFake(ts *testscript.TestScript, script string) {
+	parsed, err := geminitest.Load(strings.NewReader(script), ts.MkAbs("."))
+	ts.Check(err)
+	srv := geminitest.NewServer(parsed)
+	ts.Defer(srv.Close)
+	ts.Setenv("GOOGLE_GEMINI_BASE_URL", srv.URL)
+	ts.Setenv("GEMINI_API_KEY", geminitest.DefaultKey)
+	ts.Setenv("GEMINI_MODEL", "gemini-test")
+}
