@@ -1,0 +1,183 @@
+// Package vscode_test drives the real VS Code workbench with the packed extension
+// and the real redline binary by mouse and keyboard. The workbench is installed by
+// testenv/install.sh; without it the tests are skipped, except where REDLINE_CI is 1.
+package vscode_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// environment is where the installed parts are.
+type environment struct {
+	root     string // of testenv/install.sh
+	node     string
+	code     string // the workbench's server
+	chromium string
+}
+
+// installed returns the environment, or skips the test.
+func installed(t *testing.T) environment {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a real editor is not driven in short mode")
+	}
+	prefix := os.Getenv("REDLINE_EDITORS")
+	if prefix == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			t.Fatal(err)
+		}
+		prefix = filepath.Join(cache, "redline-editors")
+	}
+	env := environment{root: filepath.Join(prefix, "vscode")}
+	env.node = filepath.Join(env.root, "node", "bin", "node")
+	env.code = filepath.Join(env.root, "code-server", "lib", "vscode")
+	missing := ""
+	if _, err := os.Stat(filepath.Join(env.root, ".installed")); err != nil {
+		missing = "VS Code is not installed in " + env.root
+	}
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if p, err := exec.LookPath(name); err == nil {
+			env.chromium = p
+			break
+		}
+	}
+	if missing == "" && env.chromium == "" {
+		missing = "there is no chromium"
+	}
+	if _, err := exec.LookPath("npm"); missing == "" && err != nil {
+		missing = "there is no npm to build the extension with"
+	}
+	if missing != "" {
+		missing += "; run editors/vscode/testenv/install.sh"
+		if os.Getenv("REDLINE_CI") == "1" {
+			t.Fatal(missing)
+		}
+		t.Skip(missing)
+	}
+	return env
+}
+
+// once keeps what all tests of the process share.
+var once struct {
+	sync.Mutex
+	binary, extensions string
+}
+
+// binary builds cmd/redline and returns its path.
+func binary(t *testing.T) string {
+	t.Helper()
+	once.Lock()
+	defer once.Unlock()
+	if once.binary == "" {
+		dir, err := os.MkdirTemp("", "redline-vscode-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, "redline")
+		run(t, "../..", nil, "go", "build", "-o", path, "./cmd/redline")
+		once.binary = path
+	}
+	return once.binary
+}
+
+// extensions builds the extension, packs it, has the workbench install the package,
+// and returns the folder of installed extensions. It is kept by the content of the
+// sources, so that a second run builds nothing.
+func extensions(t *testing.T, env environment) string {
+	t.Helper()
+	once.Lock()
+	defer once.Unlock()
+	if once.extensions != "" {
+		return once.extensions
+	}
+	dir := filepath.Join(env.root, "built", sourceHash(t))
+	if _, err := os.Stat(filepath.Join(dir, "extensions.json")); err == nil {
+		once.extensions = dir
+		return dir
+	}
+	if stale("node_modules/.package-lock.json", "package-lock.json") {
+		run(t, ".", nil, "npm", "ci", "--ignore-scripts", "--silent")
+	}
+	run(t, ".", nil, "npm", "run", "--silent", "check")
+	run(t, ".", nil, "npm", "run", "--silent", "build")
+	work := t.TempDir()
+	vsix := filepath.Join(work, "redline.vsix")
+	run(t, ".", nil, "node", "scripts/pack.mjs", vsix)
+	exts := filepath.Join(work, "extensions")
+	run(t, env.code, nil, env.node, "out/server-main.js", "--install-extension", vsix,
+		"--extensions-dir", exts, "--server-data-dir", filepath.Join(work, "data"), "--accept-server-license-terms")
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	// Extensions are listed with their paths, so they are copied to where they stay.
+	if err := os.CopyFS(dir, os.DirFS(exts)); err != nil {
+		t.Fatal(err)
+	}
+	list := filepath.Join(dir, "extensions.json")
+	data, err := os.ReadFile(list)
+	if err != nil {
+		t.Fatalf("the workbench did not install the package: %v", err)
+	}
+	if err := os.WriteFile(list, []byte(strings.ReplaceAll(string(data), exts, dir)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	once.extensions = dir
+	return dir
+}
+
+// sourceHash is a hash of everything the packed extension is made from.
+func sourceHash(t *testing.T) string {
+	t.Helper()
+	sum := sha256.New()
+	for _, root := range []string{"package.json", "package-lock.json", "tsconfig.json", "README.md", "scripts", "src", "media"} {
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			f, err := os.Open(path)
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			fmt.Fprintf(sum, "%s\n", filepath.ToSlash(path))
+			_, err = io.Copy(sum, f)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil))[:16]
+}
+
+// stale reports whether made is missing or older than from.
+func stale(made, from string) bool {
+	m, err := os.Stat(made)
+	if err != nil {
+		return true
+	}
+	f, err := os.Stat(from)
+	return err == nil && f.ModTime().After(m.ModTime())
+}
+
+// run runs a program to its end and fails the test when it fails.
+func run(t *testing.T, dir string, env []string, name string, args ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), env...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s %v: %v\n%s", name, args, err, out)
+	}
+}

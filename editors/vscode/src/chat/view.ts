@@ -1,0 +1,214 @@
+import * as vscode from "vscode";
+import { randomBytes } from "node:crypto";
+import type { Server } from "../client";
+import type { AttentionTracker } from "../context";
+import type { Questions } from "../requests";
+import type { ProposedDocuments } from "../review/proposed";
+import type { Reviews } from "../review/reviews";
+import type { Conversation } from "../session";
+import type { FromWebview, ToWebview } from "./protocol";
+import type { Change } from "./transcript";
+
+/**
+ * The chat in the side bar. The webview only shows: what there is to show is kept
+ * by the conversation, and sent as a whole whenever the view comes up.
+ */
+export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
+  static readonly id = "redline.chat";
+  private view: vscode.WebviewView | undefined;
+  private ready = false;
+  /** Sent with the first sight of the webview. */
+  private waiting: ToWebview[] = [];
+  private readonly subscriptions: vscode.Disposable[];
+
+  constructor(
+    private readonly extension: vscode.Uri,
+    private readonly conversation: Conversation,
+    private readonly attention: AttentionTracker,
+    private readonly server: Server,
+    private readonly reviews: Reviews,
+    private readonly proposed: ProposedDocuments,
+    private readonly questions: () => Questions,
+  ) {
+    this.subscriptions = [
+      vscode.window.registerWebviewViewProvider(ChatView.id, this),
+      conversation.onDidChangeItems((c) => this.change(c)),
+      conversation.onDidChangeState(() => this.post({ type: "running", running: conversation.isRunning })),
+      server.onDidChangeState(() => this.postServer()),
+      attention.onDidChange(() => this.postContext()),
+      reviews.onDidChange(() => this.badge()),
+    ];
+  }
+
+  get visible(): boolean {
+    return this.view?.visible ?? false;
+  }
+
+  /** Shows the chat and puts the cursor in its prompt; draft, if any, becomes its text. */
+  async focus(draft?: string): Promise<void> {
+    await vscode.commands.executeCommand(`${ChatView.id}.focus`);
+    if (draft) {
+      this.post({ type: "draft", text: draft }, true);
+    }
+    this.post({ type: "focus" }, true);
+  }
+
+  resolveWebviewView(view: vscode.WebviewView): void {
+    this.view = view;
+    this.ready = false;
+    const dist = vscode.Uri.joinPath(this.extension, "dist");
+    view.webview.options = { enableScripts: true, localResourceRoots: [dist] };
+    view.webview.onDidReceiveMessage((m: FromWebview) => void this.receive(m));
+    view.onDidDispose(() => {
+      this.view = undefined;
+      this.ready = false;
+    });
+    view.webview.html = page(view.webview, dist);
+    this.badge();
+  }
+
+  dispose(): void {
+    vscode.Disposable.from(...this.subscriptions).dispose();
+  }
+
+  private post(message: ToWebview, keep = false): void {
+    if (this.ready && this.view) {
+      void this.view.webview.postMessage(message);
+    } else if (keep) {
+      this.waiting.push(message);
+    }
+  }
+
+  private change(c: Change): void {
+    if (c.type === "reset") {
+      this.post({ type: "reset", items: [], running: this.conversation.isRunning });
+    } else {
+      this.post(c);
+    }
+  }
+
+  private postContext(): void {
+    const { label, title } = this.attention.now();
+    this.post({ type: "context", label, title });
+  }
+
+  private postServer(): void {
+    const bad = this.server.state === "missing" || this.server.state === "failed";
+    this.post({ type: "server", text: bad ? this.server.problem : "" });
+  }
+
+  private badge(): void {
+    if (this.view) {
+      const value = this.reviews.pending;
+      this.view.badge = value > 0 ? { value, tooltip: `${value} to review` } : undefined;
+    }
+  }
+
+  private async receive(m: FromWebview): Promise<void> {
+    switch (m.type) {
+      case "ready":
+        this.ready = true;
+        this.post({ type: "reset", items: this.conversation.transcript.items, running: this.conversation.isRunning });
+        this.postContext();
+        this.postServer();
+        for (const w of this.waiting.splice(0)) {
+          this.post(w);
+        }
+        break;
+      case "prompt": {
+        const about = m.withContext ? this.attention.now() : { items: [], label: "" };
+        await this.conversation.prompt(m.text, about.items, about.label);
+        break;
+      }
+      case "cancel":
+        await this.conversation.cancel();
+        break;
+      case "open":
+        await openFile(m.uri, m.line);
+        break;
+      case "link":
+        await this.follow(m.href);
+        break;
+      case "copy":
+        await vscode.env.clipboard.writeText(m.text);
+        break;
+      case "decide":
+        await this.reviews.decide(m.proposalId, [
+          { target: m.fileId === undefined ? "all" : { fileId: m.fileId }, decision: m.decision },
+        ]);
+        break;
+      case "review":
+        await this.proposed.openAll();
+        break;
+      case "approve":
+        this.questions().answer(m.id, m.optionId);
+        break;
+      case "action":
+        await this.act(m.action);
+        break;
+    }
+  }
+
+  private async act(action: "key" | "server" | "log"): Promise<void> {
+    switch (action) {
+      case "key":
+        await vscode.commands.executeCommand("redline.setApiKey");
+        break;
+      case "server":
+        await vscode.commands.executeCommand("workbench.action.openSettings", "redline.server.path");
+        break;
+      case "log":
+        this.server.showOutput();
+        break;
+    }
+  }
+
+  /** A link in an answer: to the web through the editor's own question, to a file of the workspace directly. */
+  private async follow(href: string): Promise<void> {
+    if (/^https?:\/\//i.test(href)) {
+      await vscode.env.openExternal(vscode.Uri.parse(href));
+      return;
+    }
+    const folder = vscode.workspace.workspaceFolders?.[0];
+    const m = /^(?:file:\/\/)?([^#:]+)(?:[#:]L?(\d+))?/.exec(href);
+    if (folder && m?.[1]) {
+      const path = decodeURIComponent(m[1]);
+      const uri = path.startsWith("/") ? folder.uri.with({ path }) : vscode.Uri.joinPath(folder.uri, path);
+      if (vscode.workspace.getWorkspaceFolder(uri)) {
+        await openFile(uri.toString(), Math.max(0, Number(m[2] ?? 1) - 1));
+      }
+    }
+  }
+}
+
+async function openFile(uri: string, line: number): Promise<void> {
+  const at = new vscode.Position(line, 0);
+  try {
+    await vscode.window.showTextDocument(vscode.Uri.parse(uri), { selection: new vscode.Range(at, at) });
+  } catch {
+    void vscode.window.showInformationMessage(`Redline: ${vscode.workspace.asRelativePath(vscode.Uri.parse(uri))} cannot be opened; it may not exist yet.`);
+  }
+}
+
+function page(webview: vscode.Webview, dist: vscode.Uri): string {
+  const nonce = randomBytes(18).toString("base64");
+  const script = webview.asWebviewUri(vscode.Uri.joinPath(dist, "chat.js")).toString();
+  const style = webview.asWebviewUri(vscode.Uri.joinPath(dist, "chat.css")).toString();
+  const csp = `default-src 'none'; style-src ${webview.cspSource}; script-src 'nonce-${nonce}'`;
+  return `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${csp}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="stylesheet" href="${style}">
+<title>Redline</title>
+</head>
+<body>
+<main id="log" role="log" aria-live="polite" aria-label="Conversation with Redline" tabindex="0"></main>
+<div id="status" class="sr-only" role="status" aria-live="polite"></div>
+<form id="composer" aria-label="Prompt"></form>
+<script nonce="${nonce}" src="${script}"></script>
+</body>
+</html>`;
+}

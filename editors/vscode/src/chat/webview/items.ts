@@ -1,0 +1,333 @@
+import type { FromWebview } from "../protocol";
+import type { Item, ProposalFileItem, ProposalItem, ToolItem } from "../transcript";
+import { button, el } from "./dom";
+import { icon, spinner } from "./icons";
+import { renderBlocks } from "./markdown";
+
+/** Draws the items of the transcript. Each has one element, which is filled anew when the item changes. */
+export type Post = (m: FromWebview) => void;
+
+export function renderItem(root: HTMLElement, item: Item, post: Post): void {
+  root.className = `item ${item.kind}`;
+  root.dataset["id"] = item.id;
+  switch (item.kind) {
+    case "user":
+      root.replaceChildren(
+        el("div", { class: "bubble" }, item.about ? el("div", { class: "about" }, icon("file"), item.about) : undefined, item.text),
+      );
+      root.setAttribute("aria-label", "You");
+      break;
+    case "answer":
+      root.setAttribute("aria-label", "Redline");
+      root.classList.toggle("live", item.live);
+      updateMarkdown(body(root), item.text);
+      break;
+    case "thought":
+      thought(root, item);
+      break;
+    case "tool":
+      tool(root, item, post);
+      break;
+    case "proposal":
+      proposal(root, item, post);
+      break;
+    case "approve":
+      approve(root, item, post);
+      break;
+    case "plan":
+      root.replaceChildren(
+        el("div", { class: "caption" }, "Plan"),
+        el("ul", { class: "plan" }, ...item.entries.map((e) => el("li", { class: `entry-${e.status}` }, e.text))),
+      );
+      break;
+    case "retry":
+      retry(root, item);
+      break;
+    case "notice": {
+      const actions = { key: "Set API key…", server: "Open setting", log: "Show log" };
+      const { action } = item;
+      root.classList.add(item.level);
+      root.replaceChildren(
+        icon(item.level),
+        el(
+          "div",
+          { class: "text" },
+          el("div", {}, item.text),
+          action ? button(actions[action], "secondary", () => post({ type: "action", action }), actions[action]) : undefined,
+        ),
+      );
+      break;
+    }
+  }
+}
+
+/** Where the Markdown of an element goes; made on first need. */
+function body(root: HTMLElement): HTMLElement {
+  const found = root.querySelector<HTMLElement>(":scope > .markdown");
+  if (found) {
+    return found;
+  }
+  const made = el("div", { class: "markdown" });
+  root.replaceChildren(made);
+  return made;
+}
+
+const drawn = new WeakMap<Element, string>();
+
+/** Brings an element to the Markdown text, touching only the blocks that changed. */
+export function updateMarkdown(root: HTMLElement, text: string): void {
+  const blocks = renderBlocks(text);
+  blocks.forEach((html, i) => {
+    let block = root.children[i];
+    if (!block) {
+      root.append((block = el("div", { class: "block" })));
+    }
+    if (drawn.get(block) !== html) {
+      block.innerHTML = html; // made by renderBlocks, which escapes
+      drawn.set(block, html);
+    }
+  });
+  while (root.children.length > blocks.length) {
+    root.lastElementChild?.remove();
+  }
+}
+
+function thought(root: HTMLElement, item: Extract<Item, { kind: "thought" }>): void {
+  let details = root.querySelector("details");
+  if (!details) {
+    details = el("details", {}, el("summary", {}), el("div", { class: "markdown" }));
+    root.replaceChildren(details);
+  }
+  const label = item.live ? item.subject || "Thinking" : item.subject ? `Thought: ${item.subject}` : "Thought";
+  details.querySelector("summary")?.replaceChildren(icon("chevron"), el("span", { class: item.live ? "shimmer" : "" }, label));
+  updateMarkdown(details.querySelector(".markdown") as HTMLElement, item.text);
+}
+
+const statusWords: Record<ToolItem["status"], string> = {
+  pending: "waiting",
+  confirming: "waits for your decision",
+  running: "running",
+  completed: "done",
+  failed: "failed",
+  rejected: "rejected",
+  cancelled: "stopped",
+};
+
+function tool(root: HTMLElement, item: ToolItem, post: Post): void {
+  const wasOpen = root.querySelector("details")?.open ?? false;
+  root.classList.add(item.status);
+  const status = () => {
+    switch (item.status) {
+      case "running":
+        return spinner();
+      case "completed":
+        return icon("check");
+      case "failed":
+        return icon("error");
+      case "rejected":
+      case "cancelled":
+        return icon("close");
+      default:
+        return icon("clock");
+    }
+  };
+  const line = el(
+    "summary",
+    { "aria-label": `${item.title}, ${statusWords[item.status]}` },
+    el("span", { class: "state", title: statusWords[item.status] }, status()),
+    el("span", { class: "title" }, item.title),
+  );
+  if (item.status === "failed" || item.status === "rejected" || item.status === "cancelled") {
+    line.append(el("span", { class: "word" }, statusWords[item.status]));
+  }
+  const details = el("details", {}, line);
+  details.open = wasOpen;
+  const inner = el("div", { class: "detail" });
+  if (item.locations.length > 0) {
+    inner.append(
+      el(
+        "div",
+        { class: "locations" },
+        ...item.locations.map((l) => {
+          const b = button(`Open ${l.label}`, "link", () => post({ type: "open", uri: l.uri, line: l.line }), icon("file"), l.label);
+          return b;
+        }),
+      ),
+    );
+  }
+  if (item.display) {
+    const md = el("div", { class: "markdown" });
+    updateMarkdown(md, item.display);
+    inner.append(md);
+  } else if (item.output) {
+    inner.append(el("pre", { class: "output", tabindex: "0" }, item.output));
+  }
+  if (inner.childNodes.length === 0) {
+    details.classList.add("bare");
+  }
+  details.append(inner);
+  root.replaceChildren(details);
+}
+
+function counts(added: number, removed: number): HTMLElement {
+  const c = el("span", { class: "counts", "aria-label": `${added} lines added, ${removed} removed` });
+  if (added > 0) {
+    c.append(el("span", { class: "added" }, `+${added}`));
+  }
+  if (removed > 0) {
+    c.append(el("span", { class: "removed" }, `−${removed}`));
+  }
+  return c;
+}
+
+function proposal(root: HTMLElement, item: ProposalItem, post: Post): void {
+  const open = item.state === "open" || item.state === "applying";
+  root.classList.add(open ? "open" : "closed");
+  const { proposalId } = item;
+  const decide = (decision: "accept" | "reject", fileId?: string) =>
+    post({ type: "decide", proposalId, decision, ...(fileId === undefined ? {} : { fileId }) });
+  const card = el(
+    "section",
+    { class: "card", "aria-label": `Proposal: ${item.title}` },
+    el(
+      "header",
+      {},
+      icon("edit"),
+      el("span", { class: "title" }, item.title),
+      counts(item.added, item.removed),
+    ),
+    el("ul", { class: "files" }, ...item.files.map((f) => file(f, open, post, decide))),
+  );
+  if (open) {
+    card.append(
+      el(
+        "footer",
+        {},
+        button("Accept all changes", "primary", () => decide("accept"), "Accept all"),
+        button("Reject all changes", "secondary", () => decide("reject"), "Reject all"),
+        button("Review the changes of all files", "secondary push", () => post({ type: "review", proposalId }), "Review"),
+      ),
+    );
+  } else {
+    card.append(el("footer", { class: "verdict" }, verdict(item)));
+  }
+  root.replaceChildren(card);
+}
+
+function file(f: ProposalFileItem, open: boolean, post: Post, decide: (d: "accept" | "reject", fileId: string) => void): HTMLElement {
+  const li = el("li", {});
+  const name = button(
+    `Open ${f.dir ? `${f.dir}/` : ""}${f.name}`,
+    "file",
+    () => (f.op === "create" && open ? post({ type: "review", proposalId: "" }) : post({ type: "open", uri: f.uri, line: f.line })),
+    icon("file"),
+    el("span", { class: "name" }, f.name),
+    el("span", { class: "dir" }, f.dir),
+  );
+  li.append(name);
+  if (f.op !== "edit") {
+    li.append(el("span", { class: `op op-${f.op}` }, { create: "new", delete: "deleted", rename: "renamed" }[f.op] ?? f.op));
+  }
+  if (open && f.pending === 0 && f.hunks > 0) {
+    li.append(el("span", { class: "done" }, fileVerdict(f)));
+  } else {
+    li.append(counts(f.added, f.removed));
+  }
+  if (open && f.pending > 0) {
+    li.append(
+      el(
+        "span",
+        { class: "actions" },
+        button(`Accept ${f.name}`, "tool accept", () => decide("accept", f.fileId), icon("check")),
+        button(`Reject ${f.name}`, "tool reject", () => decide("reject", f.fileId), icon("close")),
+      ),
+    );
+  } else if (!open) {
+    li.append(mark(f));
+  }
+  return li;
+}
+
+function mark(f: ProposalFileItem): HTMLElement {
+  const kind = f.conflict ? "conflict" : f.accepted === f.hunks ? "accepted" : f.accepted === 0 ? "rejected" : "partly";
+  const glyph = { conflict: "warning", accepted: "check", rejected: "close", partly: "check" }[kind];
+  return el("span", { class: `mark ${kind}`, title: fileVerdict(f) }, icon(glyph));
+}
+
+function fileVerdict(f: ProposalFileItem): string {
+  if (f.accepted === f.hunks) {
+    return "accepted";
+  }
+  if (f.rejected === f.hunks) {
+    return "rejected";
+  }
+  return [
+    f.accepted ? `${f.accepted} accepted` : "",
+    f.rejected ? `${f.rejected} rejected` : "",
+    f.conflict ? `${f.conflict} in conflict` : "",
+  ]
+    .filter(Boolean)
+    .join(", ");
+}
+
+function verdict(item: ProposalItem): string {
+  const total = (k: "accepted" | "rejected" | "conflict") => item.files.reduce((n, f) => n + f[k], 0);
+  const [a, r, c] = [total("accepted"), total("rejected"), total("conflict")];
+  if (item.state === "withdrawn") {
+    return "Withdrawn";
+  }
+  if (item.state === "reverted") {
+    return "Reverted";
+  }
+  if (r === 0 && c === 0) {
+    return a === 1 ? "Accepted" : `All ${a} changes accepted`;
+  }
+  if (a === 0 && c === 0) {
+    return r === 1 ? "Rejected" : `All ${r} changes rejected`;
+  }
+  return [a ? `${a} accepted` : "", r ? `${r} rejected` : "", c ? `${c} in conflict: your text stays` : ""].filter(Boolean).join(", ");
+}
+
+function approve(root: HTMLElement, item: Extract<Item, { kind: "approve" }>, post: Post): void {
+  const card = el(
+    "section",
+    { class: "card", "aria-label": item.title },
+    el("header", {}, icon("warning"), el("span", { class: "title" }, item.title)),
+  );
+  if (item.detail) {
+    card.append(el("pre", { class: "output", tabindex: "0" }, item.detail));
+  }
+  const footer = el("footer", {});
+  if (item.chosen === undefined) {
+    item.options.forEach((o, i) =>
+      footer.append(
+        button(o.label, i === 0 ? "primary" : "secondary", () => post({ type: "approve", id: item.id, optionId: o.optionId }), o.label),
+      ),
+    );
+  } else {
+    footer.className = "verdict";
+    footer.append(item.chosen);
+  }
+  card.append(footer);
+  root.replaceChildren(card);
+}
+
+function retry(root: HTMLElement, item: Extract<Item, { kind: "retry" }>): void {
+  const left = el("span", {});
+  const show = () => {
+    const s = Math.max(0, Math.ceil((item.until - Date.now()) / 1000));
+    left.textContent = s > 0 ? `Trying again in ${s} s` : "Trying again";
+  };
+  show();
+  root.replaceChildren(
+    icon("clock"),
+    el("div", { class: "text" }, el("div", {}, left, ` (attempt ${item.attempt + 1})`), el("div", { class: "reason" }, item.reason)),
+  );
+  const timer = setInterval(() => {
+    if (!left.isConnected) {
+      clearInterval(timer);
+    } else {
+      show();
+    }
+  }, 250);
+}

@@ -1,0 +1,12 @@
+import * as vscode from "vscode";
+
+/** Settings as the user has them now; every name here is declared in package.json. */
+export const config = {
+  serverPath: () => get<string>("server.path", "").trim(),
+  serverArgs: () => get<string[]>("server.args", []),
+  model: () => get<string>("model", "").trim(),
+};
+
+function get<T>(name: string, fallback: T): T {
+  return vscode.workspace.getConfiguration("redline").get<T>(name) ?? fallback;
+}

@@ -1,0 +1,93 @@
+import * as vscode from "vscode";
+import type { ContextItem } from "./ext";
+
+/** Most text of a selection that is sent along, in UTF-16 units; the agent can read the rest itself. */
+const MAX_TEXT = 64 * 1024;
+
+/** What the user looks at, as the prompt's context, and how the chat names it. */
+export interface Attention {
+  items: ContextItem[];
+  label: string;
+  title: string;
+}
+
+const nothing: Attention = { items: [], label: "", title: "" };
+
+/**
+ * Remembers the last real text editor: while the chat has the focus there is no
+ * active one, and the prompt is about the file the user came from.
+ */
+export class AttentionTracker implements vscode.Disposable {
+  private readonly changed = new vscode.EventEmitter<void>();
+  readonly onDidChange = this.changed.event;
+  private editor: vscode.TextEditor | undefined;
+  private readonly subscriptions: vscode.Disposable[];
+
+  constructor() {
+    this.take(vscode.window.activeTextEditor);
+    this.subscriptions = [
+      vscode.window.onDidChangeActiveTextEditor((e) => {
+        this.take(e);
+        this.changed.fire();
+      }),
+      vscode.window.onDidChangeTextEditorSelection((e) => {
+        if (e.textEditor === this.editor) {
+          this.changed.fire();
+        }
+      }),
+      vscode.window.onDidChangeVisibleTextEditors((all) => {
+        if (this.editor && !all.includes(this.editor)) {
+          this.editor = all.find((e) => this.isOurs(e));
+          this.changed.fire();
+        }
+      }),
+    ];
+  }
+
+  now(): Attention {
+    return this.editor ? attention(this.editor) : nothing;
+  }
+
+  dispose(): void {
+    vscode.Disposable.from(...this.subscriptions, this.changed).dispose();
+  }
+
+  private take(editor: vscode.TextEditor | undefined): void {
+    if (editor && this.isOurs(editor)) {
+      this.editor = editor;
+    }
+  }
+
+  private isOurs(editor: vscode.TextEditor): boolean {
+    return editor.document.uri.scheme === "file" || editor.document.uri.scheme === "untitled";
+  }
+}
+
+function attention(editor: vscode.TextEditor): Attention {
+  const doc = editor.document;
+  const name = vscode.workspace.asRelativePath(doc.uri);
+  const base = name.slice(name.lastIndexOf("/") + 1);
+  const item: ContextItem = { kind: "file", uri: doc.uri.toString(), version: doc.version };
+  if (editor.selection.isEmpty) {
+    return { items: [item], label: base, title: name };
+  }
+  const { start, end } = editor.selection;
+  // A selection that ends at the start of a line does not mean that line.
+  const last = end.character === 0 && end.line > start.line ? end.line - 1 : end.line;
+  const lines = start.line === last ? `${start.line + 1}` : `${start.line + 1}–${last + 1}`;
+  return {
+    items: [
+      {
+        ...item,
+        kind: "selection",
+        range: {
+          start: { line: start.line, character: start.character },
+          end: { line: end.line, character: end.character },
+        },
+        text: doc.getText(editor.selection).slice(0, MAX_TEXT),
+      },
+    ],
+    label: `${base}:${lines}`,
+    title: `${name}, line ${lines}`,
+  };
+}

@@ -1,0 +1,195 @@
+/**
+ * The mirror of the server's extension of LSP (lsp/ext.go, WIRE.md §3 and §4): the
+ * methods beyond the standard and what they carry. Types only, so that the
+ * webview, which has neither Node nor the vscode module, can share them.
+ * Positions are LSP's: 0-based lines, UTF-16 units.
+ */
+
+export type URI = string;
+export interface Position {
+  line: number;
+  character: number;
+}
+export interface Range {
+  start: Position;
+  end: Position;
+}
+
+export type Mode = "default" | "autoEdit" | "plan" | "yolo";
+
+export interface SessionInfo {
+  sessionId: string;
+  title: string;
+  folders: URI[];
+  mode: Mode;
+  model: string;
+  createdAt: string;
+  updatedAt: string;
+  turns: number;
+  lastSeq: number;
+}
+
+export interface ContextItem {
+  kind: "selection" | "file" | "symbol" | "diagnostics" | "diff" | "terminal" | "url" | "image" | "text";
+  uri?: URI;
+  version?: number;
+  range?: Range;
+  text?: string;
+  mimeType?: string;
+  data?: string;
+}
+
+export type Target = "all" | { fileId: string } | { hunkId: string };
+
+export interface HunkDecision {
+  target: Target;
+  decision: "accept" | "reject" | "amend";
+  newText?: string;
+  reason?: string;
+}
+
+export type ProposalState = "open" | "applying" | "settled" | "conflict" | "withdrawn" | "reverted";
+export type HunkState = "pending" | "accepted" | "rejected" | "amended" | "conflict";
+
+/** Whole lines of a document that are to be replaced; range is where they stand in it. */
+export interface Hunk {
+  hunkId: string;
+  range: Range;
+  oldText: string;
+  newText: string;
+  state: HunkState;
+  reason?: string;
+  final?: string;
+}
+
+export interface ProposalFile {
+  fileId: string;
+  uri: URI;
+  op: "edit" | "create" | "delete" | "rename";
+  newUri?: URI;
+  base: { version: number | null; hash: string; eol: string; bom: boolean; encoding: string };
+  hunks: Hunk[];
+}
+
+export interface Proposal {
+  proposalId: string;
+  rev: number;
+  sessionId: string;
+  turnId: string;
+  callIds: string[];
+  title: string;
+  state: ProposalState;
+  files: ProposalFile[];
+  edit?: unknown;
+  diff: string;
+}
+
+export interface Usage {
+  inputTokens?: number;
+  cachedTokens?: number;
+  outputTokens?: number;
+  thoughtTokens?: number;
+  totalTokens?: number;
+  requests?: number;
+}
+
+export type ToolStatus = "pending" | "confirming" | "running" | "completed" | "failed" | "rejected" | "cancelled";
+export type TurnStatus = "completed" | "cancelled" | "failed" | "limit";
+
+export interface ToolLocation {
+  uri: URI;
+  line?: number;
+}
+
+export interface ToolUpdate {
+  callId: string;
+  name: string;
+  title: string;
+  kind: string;
+  status: ToolStatus;
+  locations?: ToolLocation[];
+  input?: unknown;
+  output?: string;
+  display?: string;
+}
+
+export interface PlanEntry {
+  content?: string;
+  text?: string;
+  status?: string;
+}
+
+export type Event =
+  | { type: "turn/started" }
+  | { type: "turn/ended"; status: TurnStatus; error?: { kind?: string; message: string } | string; usage?: Usage }
+  | { type: "message/delta"; messageId: string; text: string }
+  | { type: "thought/delta"; messageId: string; text: string; subject?: string }
+  | { type: "message/user"; messageId: string; text: string }
+  | ({ type: "tool/updated" } & ToolUpdate)
+  | { type: "tool/output"; callId: string; text: string }
+  | { type: "proposal/updated"; proposal: Proposal }
+  | { type: "checkpoint/created"; checkpoint: unknown }
+  | { type: "plan/updated"; entries: PlanEntry[] }
+  | { type: "usage/updated"; usage: Usage }
+  | { type: "retry"; attempt: number; delayMs: number; reason: string }
+  | { type: "model/changed"; model: string; reason: string }
+  | { type: "loop/detected"; kind: string }
+  | { type: "notice"; level: "info" | "warning" | "error"; text: string };
+
+export interface EventParams {
+  sessionId: string;
+  seq: number;
+  turnId?: string;
+  event: Event;
+}
+
+export interface ApproveParams {
+  sessionId: string;
+  turnId: string;
+  callId: string;
+  subject: { type: "command" | "network" | "mcp" | "tool" | "path"; [key: string]: unknown };
+  title: string;
+  detail: string;
+  options: ApproveOption[];
+}
+export interface ApproveOption {
+  optionId: string;
+  label: string;
+  kind: "once" | "session" | "always" | "reject";
+}
+export interface ApproveResult {
+  optionId: string;
+  feedback?: string;
+}
+
+export interface AskParams {
+  sessionId: string;
+  question: string;
+  options?: (string | { label: string; detail?: string })[];
+}
+
+/** The methods by what they do; a name is written once. */
+export const method = {
+  sessionNew: "agent/session/new",
+  sessionResume: "agent/session/resume",
+  sessionConfigure: "agent/session/configure",
+  sessionClose: "agent/session/close",
+  prompt: "agent/prompt",
+  steer: "agent/steer",
+  cancel: "agent/cancel",
+  proposalList: "agent/proposal/list",
+  proposalGet: "agent/proposal/get",
+  proposalResolve: "agent/proposal/resolve",
+  authStatus: "agent/auth/status",
+  event: "agent/event",
+  approve: "agent/approve",
+  ask: "agent/ask",
+} as const;
+
+/** JSON-RPC error codes that a client reacts to (WIRE.md §3). */
+export const code = { stale: -32801, overloaded: -32802, cancelled: -32800 } as const;
+
+/** The error text of a turn's end, however the server words it. */
+export function errorText(error: { message: string } | string | undefined): string {
+  return typeof error === "string" ? error : (error?.message ?? "");
+}

@@ -1,0 +1,124 @@
+import * as vscode from "vscode";
+import { lineCount } from "../chat/transcript";
+import { cardBody } from "./cardbody";
+import { lines } from "./hunks";
+import type { PlacedHunk } from "./reviews";
+
+interface Card {
+  thread: vscode.CommentThread;
+  proposalId: string;
+  hunkId: string;
+  /** What is drawn, so that nothing is drawn twice. */
+  drawn: string;
+}
+
+/** Beyond this many hunks in a file, cards start folded: each open one costs the editor layout time. */
+const MAX_OPEN = 40;
+
+/**
+ * The cards with the proposed text. They are comment threads: of what an extension
+ * can put between the lines of an editor only those make room, colour the text in
+ * its language and are reached by keyboard and screen reader.
+ */
+export class Cards implements vscode.Disposable {
+  private readonly controller = vscode.comments.createCommentController("redline", "Redline");
+  private readonly cards = new Map<string, Card>();
+
+  /** Makes the cards those of the hunks in the given documents. */
+  show(documents: Map<string, { document: vscode.TextDocument; hunks: PlacedHunk[] }>): void {
+    const keep = new Set<string>();
+    for (const [uri, { document, hunks }] of documents) {
+      const tabSize = tabSizeOf(document);
+      hunks.forEach((h, i) => {
+        const key = `${uri} ${h.proposal.proposalId} ${h.hunk.hunkId}`;
+        keep.add(key);
+        const label = labelOf(h, i + 1, hunks.length);
+        const at = anchor(h);
+        const drawn = JSON.stringify([label, h.fits, h.hunk.newText, h.hunk.reason, tabSize]);
+        const old = this.cards.get(key);
+        if (old) {
+          if (!sameAnchor(old.thread.range, at)) {
+            old.thread.range = at;
+          }
+          if (old.drawn !== drawn) {
+            old.drawn = drawn;
+            old.thread.label = label;
+            old.thread.comments = [comment(h, document.languageId, tabSize)];
+          }
+          return;
+        }
+        const thread = this.controller.createCommentThread(document.uri, at ?? new vscode.Range(0, 0, 0, 0), [
+          comment(h, document.languageId, tabSize),
+        ]);
+        if (!at) {
+          thread.range = undefined;
+        }
+        thread.label = label;
+        thread.canReply = false;
+        thread.contextValue = h.fits ? "redline.hunk" : "redline.conflict";
+        thread.collapsibleState =
+          hunks.length > MAX_OPEN ? vscode.CommentThreadCollapsibleState.Collapsed : vscode.CommentThreadCollapsibleState.Expanded;
+        this.cards.set(key, { thread, proposalId: h.proposal.proposalId, hunkId: h.hunk.hunkId, drawn });
+      });
+    }
+    for (const [key, card] of this.cards) {
+      if (!keep.has(key)) {
+        card.thread.dispose();
+        this.cards.delete(key);
+      }
+    }
+  }
+
+  /** The hunk a thread belongs to. */
+  hunkOf(thread: vscode.CommentThread): { proposalId: string; hunkId: string } | undefined {
+    for (const c of this.cards.values()) {
+      if (c.thread === thread) {
+        return c;
+      }
+    }
+    return undefined;
+  }
+
+  dispose(): void {
+    for (const c of this.cards.values()) {
+      c.thread.dispose();
+    }
+    this.cards.clear();
+    this.controller.dispose();
+  }
+}
+
+/** The line under which the card goes; undefined above the first one. */
+function anchor(h: PlacedHunk): vscode.Range | undefined {
+  const l = lines(h.range);
+  const line = l ? l.last : h.range.start.line - 1;
+  return line < 0 ? undefined : new vscode.Range(line, 0, line, 0);
+}
+
+function sameAnchor(a: vscode.Range | undefined, b: vscode.Range | undefined): boolean {
+  return a === b || (a !== undefined && b !== undefined && a.end.line === b.end.line);
+}
+
+function labelOf(h: PlacedHunk, n: number, of: number): string {
+  const added = lineCount(h.hunk.newText);
+  const removed = lineCount(h.hunk.oldText);
+  const counts = [added ? `+${added}` : "", removed ? `−${removed}` : ""].filter(Boolean).join(" ");
+  return `Change ${n} of ${of}   ${counts}`;
+}
+
+function comment(h: PlacedHunk, language: string, tabSize: number): vscode.Comment {
+  const body = new vscode.MarkdownString(cardBody(h, language, tabSize), true);
+  body.supportHtml = true;
+  body.isTrusted = { enabledCommands: ["redline.acceptHunk", "redline.rejectHunk", "redline.rejectHunkWithReason"] };
+  return {
+    body,
+    mode: vscode.CommentMode.Preview,
+    author: { name: h.fits ? "Redline proposes" : "Redline" },
+    contextValue: h.fits ? "redline.hunk" : "redline.conflict",
+  };
+}
+
+function tabSizeOf(document: vscode.TextDocument): number {
+  const shown = vscode.window.visibleTextEditors.find((e) => e.document === document)?.options.tabSize;
+  return typeof shown === "number" ? shown : 4;
+}

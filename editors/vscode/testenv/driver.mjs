@@ -1,0 +1,103 @@
+// Drives the workbench in headless Chromium for the Go tests: commands as JSON lines on
+// stdin, one answer a line on stdout, in order. A command names what to wait for; there
+// are no sleeps. usage: driver.mjs PLAYWRIGHT_DIR CHROMIUM
+//
+//   {"op":"open","url":…,"width":…,"height":…}
+//   {"op":"click"|"dblclick"|"hover"|"wait"|"gone"|"text"|"texts"|"count"|"focused","in":"chat"?,"sel":…,"nth"?,"has"?,"timeout"?}
+//   {"op":"type","text":…} {"op":"press","key":…} {"op":"shot","path":…} {"op":"eval","in"?,"js":…} {"op":"until","in"?,"js":…}
+//   {"op":"menu","text":…}   runs a command of the palette by its title
+//   {"op":"quick","text":…}  opens a file by its name
+import { createRequire } from "node:module";
+import { createInterface } from "node:readline";
+
+const [root, executablePath] = process.argv.slice(2);
+const { chromium } = createRequire(`${root}/`)("playwright-core");
+const browser = await chromium.launch({
+  executablePath,
+  headless: true,
+  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"],
+});
+let page;
+let timeout = 20000;
+
+/** The page, or the frame of our webview: it is inside the frame that every webview has. */
+const scope = (c) => (c.in === "chat" ? page.frameLocator("iframe.webview.ready").frameLocator("#active-frame") : page);
+const find = (c) => {
+  let l = scope(c).locator(c.sel);
+  if (c.has) {
+    l = l.filter({ hasText: c.has });
+  }
+  return c.nth === undefined ? l.first() : l.nth(c.nth);
+};
+const frameOf = async (c) => {
+  if (c.in !== "chat") {
+    return page;
+  }
+  const handle = await scope(c).locator("body").elementHandle();
+  return handle.ownerFrame();
+};
+
+async function picker(text) {
+  const input = page.locator(".quick-input-widget input[type=text]").first();
+  await input.waitFor({ timeout });
+  await input.fill(text);
+}
+
+const ops = {
+  async open(c) {
+    const context = await browser.newContext({ viewport: { width: c.width ?? 1440, height: c.height ?? 900 }, deviceScaleFactor: c.scale ?? 1 });
+    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    page = await context.newPage();
+    page.on("pageerror", (e) => console.error(`page: ${e}`));
+    await page.goto(c.url);
+    await page.locator(".monaco-workbench").waitFor({ timeout: 60000 });
+    await page.locator(".explorer-folders-view .monaco-list-row").first().waitFor({ timeout: 60000 });
+  },
+  click: (c) => find(c).click({ timeout, modifiers: c.modifiers }),
+  dblclick: (c) => find(c).dblclick({ timeout }),
+  hover: (c) => find(c).hover({ timeout }),
+  wait: (c) => find(c).waitFor({ timeout }),
+  gone: (c) => find(c).waitFor({ state: "hidden", timeout }),
+  text: (c) => find(c).innerText({ timeout }),
+  texts: (c) => scope(c).locator(c.sel).allInnerTexts(),
+  count: (c) => scope(c).locator(c.sel).count(),
+  type: (c) => page.keyboard.type(c.text),
+  press: (c) => page.keyboard.press(c.key),
+  async shot(c) {
+    // What fades in or blinks is brought to its end, so that pictures are the same each time.
+    await page.screenshot({ path: c.path, animations: "disabled", caret: "initial" });
+  },
+  eval: async (c) => (await frameOf(c)).evaluate(c.js),
+  until: async (c) => {
+    await (await frameOf(c)).waitForFunction(c.js, undefined, { timeout, polling: 50 });
+  },
+  async menu(c) {
+    await page.keyboard.press("F1");
+    await picker(`>${c.text}`);
+    await page.locator(".quick-input-list .monaco-list-row.focused, .quick-input-list .monaco-list-row").filter({ hasText: c.text }).first().click({ timeout });
+  },
+  async quick(c) {
+    await page.keyboard.press("F1");
+    await picker(c.text);
+    await page.locator(".quick-input-list .monaco-list-row").filter({ hasText: c.text.split("/").pop() }).first().click({ timeout });
+    await page.locator(`.tab.active[data-resource-name="${c.text.split("/").pop()}"]`).waitFor({ timeout });
+    await page.locator(".editor-instance .monaco-editor .view-line").first().waitFor({ timeout });
+  },
+};
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const c = JSON.parse(line);
+  timeout = c.timeout ?? 20000;
+  let answer;
+  try {
+    const run = ops[c.op];
+    if (!run) {
+      throw new Error(`no such operation: ${c.op}`);
+    }
+    answer = { value: (await run(c)) ?? null };
+  } catch (e) {
+    answer = { error: String(e?.message ?? e).slice(0, 2000) };
+  }
+  process.stdout.write(`${JSON.stringify(answer)}\n`);
+}
+await browser.close();
