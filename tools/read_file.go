@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 
 	"redline/workspace"
@@ -99,6 +100,10 @@ func readFile(v *workspace.View, path string, p readFileParams) (*Result, error)
 	if f.Open {
 		display += " (as in the editor)"
 	}
+	if rule := hiddenBy(v, path); rule != "" {
+		head = "[This file is ignored by " + rule + ", so searches and listings leave it out.]\n" + head
+		display += ", which is ignored"
+	}
 	return &Result{Text: head + t, Display: display}, nil
 }
 
@@ -117,7 +122,7 @@ func page(s string, p readFileParams) (out string, first, last, total, cut int) 
 		n := diff.NextLine(rest)
 		line := rest[:n]
 		rest = rest[n:]
-		if total < first || total >= first+limit {
+		if total < first || total-first >= limit {
 			continue
 		}
 		last = total + 1
@@ -159,7 +164,7 @@ func resolve(v *workspace.View, p string) (string, error) {
 // readError words an error of reading path for the model.
 func readError(path string, err error) error {
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return fmt.Errorf("file not found: %s; use glob or list_directory to find the right path", path)
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("no permission to read %s", path)

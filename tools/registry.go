@@ -31,6 +31,7 @@ type entry struct {
 type schema struct {
 	resolved *jsonschema.Resolved
 	types    map[string]string // type of each parameter, "" when it has several
+	least    map[string]*float64
 	required []string
 }
 
@@ -110,9 +111,9 @@ func compile(spec *Spec) (*schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parameter schema: %w", err)
 	}
-	s := &schema{resolved: resolved, types: map[string]string{}, required: js.Required}
+	s := &schema{resolved: resolved, types: map[string]string{}, least: map[string]*float64{}, required: js.Required}
 	for name, p := range js.Properties {
-		s.types[name] = p.Type
+		s.types[name], s.least[name] = p.Type, p.Minimum
 	}
 	return s, nil
 }
@@ -154,6 +155,12 @@ func (s *schema) check(spec *Spec, args json.RawMessage) (json.RawMessage, error
 	for _, name := range slices.Sorted(maps.Keys(out)) {
 		if want := s.types[name]; want != "" && !isType(out[name], want) {
 			problems = append(problems, fmt.Sprintf("parameter %q must be %s %s, not %s", name, article(want), want, short(out[name])))
+			continue
+		}
+		if least := s.least[name]; least != nil {
+			if f, err := strconv.ParseFloat(string(out[name]), 64); err == nil && f < *least {
+				problems = append(problems, fmt.Sprintf("parameter %q must be at least %v, not %s", name, *least, short(out[name])))
+			}
 		}
 	}
 	if len(problems) > 0 {

@@ -114,7 +114,11 @@ func replaceError(path string, err error) error {
 		if e.Many {
 			found = "more than " + found
 		}
-		fmt.Fprintf(&b, "Failed to edit, expected %d occurrences but found %s for old_string in %s. Nothing was changed. Add lines of context until it is unique, or set expected_replacements. They are at:", e.Expected, found, path)
+		todo := "Add lines of context until it is unique, or set expected_replacements."
+		if e.Found < e.Expected && !e.Many {
+			todo = "Set expected_replacements to what is there, or read the file again."
+		}
+		fmt.Fprintf(&b, "Failed to edit, expected %d occurrences but found %s for old_string in %s. Nothing was changed. %s They are at:", e.Expected, found, path, todo)
 	case match.Ambiguous:
 		fmt.Fprintf(&b, "Failed to edit, expected %d occurrences but found several alike for old_string in %s, and none exactly. Nothing was changed. Copy the text exactly, with lines of context that make it unique. The candidates are:", e.Expected, path)
 	case match.NoChange:

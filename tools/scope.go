@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"redline/workspace"
+	"redline/workspace/ignore"
 	"redline/workspace/search"
 )
 
@@ -45,6 +46,19 @@ func scopeOf(v *workspace.View, p string) (scope search.Scope, root, abs string,
 		}
 	}
 	return scope, "", "", fmt.Errorf("path %q is outside the workspace", p)
+}
+
+// hiddenBy names the rule that leaves a file out of searches; empty when none does.
+func hiddenBy(v *workspace.View, path string) string {
+	scope, _, _, err := scopeOf(v, path)
+	if err != nil || scope.Dir == "" {
+		return ""
+	}
+	verdict := ignore.New(scope.Root, ignore.Options{}).Match(scope.Dir, false)
+	if !verdict.Ignored || verdict.Rule == nil {
+		return ""
+	}
+	return verdict.Rule.String()
 }
 
 // shown returns p as a search was asked for it: relative when it was.
