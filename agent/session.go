@@ -98,7 +98,10 @@ type turn struct {
 	id     string
 	cancel context.CancelCauseFunc
 	done   chan struct{}
-	steer  []string // guarded by Session.mu
+
+	// Guarded by Session.mu.
+	steer   []string // messages for the next step
+	closing bool     // no further message is taken
 }
 
 // Errors of [Session.Prompt] and [Session.Steer].
@@ -240,7 +243,7 @@ func (s *Session) Prompt(ctx context.Context, msg Message) (turnID string, err e
 func (s *Session) Steer(text string) (turnID string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.running == nil {
+	if s.running == nil || s.running.closing {
 		return "", ErrIdle
 	}
 	if text == "" {

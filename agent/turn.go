@@ -56,8 +56,10 @@ func (s *Session) runTurn(ctx context.Context, t *turn, msg Message) TurnEnded {
 		}
 		malformed = 0
 		if len(calls) == 0 {
+			// From here on a message can no longer join the turn.
 			s.mu.Lock()
 			more := len(t.steer) > 0
+			t.closing = !more
 			s.mu.Unlock()
 			if more {
 				continue

@@ -23,6 +23,8 @@ type Step struct {
 	Err     error              // ends the stream after everything else, in place of Finish
 	// Gate, if set, is received from before the answer begins.
 	Gate <-chan struct{}
+	// Asked, if set, is closed when the request has come in.
+	Asked chan<- struct{}
 	// Hang makes the stream wait, after everything else, until it is cancelled.
 	Hang bool
 	// Started, if set, is closed once the chunks have been handed out.
@@ -94,6 +96,9 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[*model
 	}
 	m.mu.Unlock()
 	return func(yield func(*model.Chunk, error) bool) {
+		if step.Asked != nil {
+			close(step.Asked)
+		}
 		if step.Gate != nil {
 			select {
 			case <-step.Gate:
