@@ -47,9 +47,6 @@ func (a *answer) stream(ctx context.Context) {
 		}
 		a.event(e.data)
 	}
-	if a.step.EndGate != "" {
-		a.push()
-	}
 	a.wait(ctx, a.step.EndGate, 0)
 	if end != nil {
 		a.event(end)
