@@ -2,6 +2,7 @@ package agent
 
 import (
 	"encoding/json"
+	"strings"
 
 	"redline/agent/model"
 )
@@ -40,7 +41,7 @@ func (h *History) AddModel(parts []model.Part) {
 // answer collects the parts of one model message as they stream in.
 type answer struct {
 	parts []model.Part
-	text  string // of the plain text part that is growing, not yet in parts
+	text  strings.Builder // of the plain text part that is growing, not yet in parts
 }
 
 // add takes a part. Thoughts are not kept. Plain text is joined; a part that
@@ -51,7 +52,7 @@ func (a *answer) add(p model.Part) {
 		return
 	}
 	if isPlainText(p) {
-		a.text += v.Text
+		a.text.WriteString(v.Text)
 		return
 	}
 	a.flush()
@@ -59,9 +60,9 @@ func (a *answer) add(p model.Part) {
 }
 
 func (a *answer) flush() {
-	if a.text != "" {
-		a.parts = append(a.parts, model.Text(a.text))
-		a.text = ""
+	if a.text.Len() > 0 {
+		a.parts = append(a.parts, model.Text(a.text.String()))
+		a.text.Reset()
 	}
 }
 

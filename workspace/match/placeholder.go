@@ -32,12 +32,32 @@ func isPlaceholder(line string) bool {
 	if len(line) < 8 || len(line) > 160 {
 		return false
 	}
+	if !mayBePlaceholder(line) {
+		return false
+	}
 	framed := commentStart.FindString(line) != ""
 	core := commentStop.ReplaceAllString(commentStart.ReplaceAllString(line, ""), "")
 	dots := ellipsis.MatchString(core)
 	core = strings.TrimSpace(strings.TrimRight(ellipsis.ReplaceAllString(core, " "), " .,:;"))
 	core = strings.Join(strings.Fields(core), " ")
 	return dots && leftOut.MatchString(core) || framed && unmarked.MatchString(core)
+}
+
+// mayBePlaceholder is a cheap necessary condition: dots or a sign that begins a
+// comment, which nearly no line of code has, together with a word of the patterns.
+func mayBePlaceholder(line string) bool {
+	if !strings.Contains(line, "...") && !strings.Contains(line, "…") && !strings.ContainsRune("/#-<;%*{([", rune(line[0])) {
+		return false
+	}
+	line = strings.ToLower(line)
+	for _, word := range [...]string{
+		"rest", "remain", "existing", "unchanged", "previous", "other", "original", "same", "omitted", "continues", "stay", "here", "as before",
+	} {
+		if strings.Contains(line, word) {
+			return true
+		}
+	}
+	return false
 }
 
 // addedPlaceholder returns a placeholder line of new that is not in old.
