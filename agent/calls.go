@@ -31,12 +31,14 @@ type call struct {
 	media   []tools.Media
 	display string
 
-	change *tools.Change // staged, waiting for the verdict
+	change   *tools.Change // staged, waiting for the verdict
+	reviewed bool          // the verdict is there
 }
 
 // runCalls runs the functions of one step and returns one response for each, in
 // the order of the calls. Calls that only read run side by side; edits are staged
-// one after the other, each on the one before, and reviewed together at the end.
+// one after the other, each on the one before, and reviewed together at the end, or
+// before a call that needs them in place.
 func (s *Session) runCalls(ctx context.Context, t *turn, fcs []model.FunctionCall) []model.Part {
 	calls := make([]*call, len(fcs))
 	for i, fc := range fcs {
@@ -48,7 +50,7 @@ func (s *Session) runCalls(ctx context.Context, t *turn, fcs []model.FunctionCal
 		calls[i] = c
 		s.update(t, c)
 	}
-	view := workspace.NewView(s.opt.Workspace.Snapshot())
+	view := s.newView()
 	for i := 0; i < len(calls); {
 		j := i + 1
 		if isReading(calls[i].kind) {
@@ -56,11 +58,19 @@ func (s *Session) runCalls(ctx context.Context, t *turn, fcs []model.FunctionCal
 				j++
 			}
 		}
+		effect := needsDisk(calls[i].kind)
+		if effect {
+			s.review(ctx, t, view, calls[:i])
+			view = s.newView()
+		}
 		var wg sync.WaitGroup
 		for _, c := range calls[i:j] {
 			wg.Go(func() { s.runCall(ctx, t, view, c) })
 		}
 		wg.Wait()
+		if effect {
+			view = s.newView() // the command may have changed anything
+		}
 		i = j
 	}
 	s.review(ctx, t, view, calls)
@@ -73,6 +83,10 @@ func (s *Session) runCalls(ctx context.Context, t *turn, fcs []model.FunctionCal
 }
 
 func isReading(k tools.Kind) bool { return k == tools.KindRead || k == tools.KindSearch }
+
+// needsDisk reports whether what the call does may depend on the edits before it
+// being in place: commands and tools of others see no staged text.
+func needsDisk(k tools.Kind) bool { return k == tools.KindExecute || k == tools.KindOther }
 
 // runCall prepares and runs one call. An edit ends up staged; everything else has
 // its response when runCall returns.
@@ -98,6 +112,12 @@ func (s *Session) runCall(ctx context.Context, t *turn, view *workspace.View, c 
 		s.finish(t, c, "", errors.New("the session is in plan mode, in which nothing is changed; describe what you would do instead, and the user will switch the mode"))
 		return
 	}
+	if prepared.Permission != nil {
+		if err := s.permit(ctx, t, c, prepared.Permission); err != nil {
+			s.finish(t, c, "", err)
+			return
+		}
+	}
 	c.status = CallRunning
 	s.update(t, c)
 	result, err := prepared.Run(ctx)
@@ -109,6 +129,10 @@ func (s *Session) runCall(ctx context.Context, t *turn, view *workspace.View, c 
 		return
 	}
 	c.media, c.display = result.Media, result.Display
+	if result.Command != nil {
+		s.runCommand(ctx, t, c, result.Command)
+		return
+	}
 	if result.Change == nil {
 		s.finish(t, c, result.Text, nil)
 		return

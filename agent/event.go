@@ -46,6 +46,8 @@ type (
 		Output              string          // what the model is told
 		Display             string          // Markdown for the user
 	}
+	// ToolOutput is a piece of what a running command prints.
+	ToolOutput struct{ CallID, Text string }
 	// ProposalUpdated carries a copy of a proposal whenever it changed.
 	ProposalUpdated struct{ Proposal *workspace.Proposal }
 	// UsageUpdated carries the tokens used by the session so far.
@@ -66,6 +68,7 @@ func (UserMessage) body()     {}
 func (MessageDelta) body()    {}
 func (ThoughtDelta) body()    {}
 func (ToolUpdated) body()     {}
+func (ToolOutput) body()      {}
 func (ProposalUpdated) body() {}
 func (UsageUpdated) body()    {}
 func (Retry) body()           {}

@@ -15,7 +15,8 @@ import (
 func (s *Session) review(ctx context.Context, t *turn, view *workspace.View, calls []*call) {
 	var editing []*call
 	for _, c := range calls {
-		if c.change != nil {
+		if c.change != nil && !c.reviewed {
+			c.reviewed = true
 			editing = append(editing, c)
 		}
 	}

@@ -16,7 +16,9 @@ import (
 	"time"
 
 	"redline/agent/model"
+	"redline/agent/retry"
 	"redline/tools"
+	"redline/tools/shell"
 	"redline/workspace"
 )
 
@@ -61,12 +63,17 @@ type Options struct {
 	// nothing is needed before the first prompt and a new key works at once.
 	Generator func(ctx context.Context) (model.ContentGenerator, error)
 	Reviewer  Reviewer
-	Emit      func(Event) // called in order, from one goroutine at a time; must not block for long
-	Mode      Mode
-	Model     string
-	MaxSteps  int // model requests in a turn; 0: 100
-	MaxTurns  int // prompts in the session; 0: no limit
-	Now       func() time.Time
+	Approver  Approver // nil: what needs consent is refused
+	Saver     Saver    // nil: nothing can be saved
+	// Commands says which command lines run without asking, and which never.
+	Commands shell.Policy
+	Emit     func(Event) // called in order, from one goroutine at a time; must not block for long
+	Mode     Mode
+	Model    string
+	Retry    retry.Options // of failed requests; OnWait is the session's own
+	MaxSteps int           // model requests in a turn; 0: 100
+	MaxTurns int           // prompts in the session; 0: no limit
+	Now      func() time.Time
 }
 
 // Session is one conversation. It is safe for concurrent use; its turns run one
@@ -91,6 +98,15 @@ type Session struct {
 	history History // owned by the running turn
 	calls   int     // function calls so far, owned by the running turn
 	props   int     // proposals so far, owned by the running turn
+
+	// What the user allowed for the session, and processes that commands left
+	// behind; owned by the running turn.
+	allowedPrefixes []string
+	allowedKeys     map[string]bool
+	background      []shell.Leftover
+
+	tempMu sync.Mutex
+	temp   string // see tempDir; empty until it is needed
 }
 
 // turn is one run from a prompt until the session is idle.
@@ -136,7 +152,7 @@ func NewSession(opt Options) *Session {
 		opt.Model = DefaultModel
 	}
 	now := opt.Now()
-	return &Session{opt: opt, id: opt.ID, created: now, updated: now, mode: opt.Mode, model: opt.Model}
+	return &Session{opt: opt, id: opt.ID, created: now, updated: now, mode: opt.Mode, model: opt.Model, allowedKeys: map[string]bool{}}
 }
 
 // NewID returns a fresh identifier that sorts by time.
@@ -280,9 +296,11 @@ func (s *Session) Wait(ctx context.Context) error {
 	}
 }
 
-// Close cancels the running turn and waits for it. No prompt is taken afterwards.
+// Close cancels the running turn, waits for it, and ends what its commands left
+// running. No prompt is taken afterwards.
 func (s *Session) Close() {
 	s.mu.Lock()
+	first := !s.closed
 	s.closed = true
 	t := s.running
 	if t != nil {
@@ -291,6 +309,9 @@ func (s *Session) Close() {
 	s.mu.Unlock()
 	if t != nil {
 		<-t.done
+	}
+	if first {
+		s.cleanUp()
 	}
 }
 

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"google.golang.org/genai"
 
 	"redline/agent/model"
+	"redline/agent/retry"
 )
 
 // maxMalformed is how often in a row a step is repeated because the model wrote a
@@ -34,6 +36,11 @@ func (s *Session) runTurn(ctx context.Context, t *turn, msg Message) TurnEnded {
 	if err != nil {
 		return end(failure(ctx, err))
 	}
+	again := s.opt.Retry
+	again.OnWait = func(attempt int, delay time.Duration, err error) {
+		s.emit(t.id, Retry{Attempt: attempt, Delay: delay, Reason: err.Error()})
+	}
+	generator = retry.Wrap(generator, again)
 	malformed := 0
 	for step := 1; ; step++ {
 		if step > s.opt.MaxSteps {

@@ -52,6 +52,9 @@ type clientExt struct {
 	Proposals *json.RawMessage `json:"proposals"`
 	Approve   *json.RawMessage `json:"approve"`
 	Ask       *json.RawMessage `json:"ask"`
+	Editor    struct {
+		Save *json.RawMessage `json:"save"`
+	} `json:"editor"`
 }
 
 // Empty is a request or answer without content.
@@ -317,6 +320,11 @@ type (
 		Input     json.RawMessage `json:"input,omitempty"`
 		Output    string          `json:"output,omitempty"`
 		Display   string          `json:"display,omitempty"`
+	}
+	evToolOutput struct {
+		Type   string `json:"type"`
+		CallID string `json:"callId"`
+		Text   string `json:"text"`
 	}
 	evProposal struct {
 		Type     string    `json:"type"`

@@ -75,6 +75,8 @@ func declared(p *protocol.InitializeParams) client {
 	if len(caps.Experimental) > 0 && json.Unmarshal(caps.Experimental, &exp) == nil && exp.Redline != nil {
 		c.knowsUs = true
 		c.proposals = exp.Redline.Proposals != nil
+		c.approve = exp.Redline.Approve != nil
+		c.save = exp.Redline.Editor.Save != nil
 	}
 	return c
 }

@@ -18,8 +18,10 @@ import (
 
 	"redline/agent"
 	"redline/agent/model"
+	"redline/agent/retry"
 	"redline/lsp/rpc"
 	"redline/tools"
+	"redline/tools/shell"
 	"redline/workspace"
 )
 
@@ -46,6 +48,8 @@ type Settings struct {
 	Model    string
 	MaxTurns int
 	Review   string // settings key redline.review
+	Retry    retry.Options
+	Commands shell.Policy // tools.allowed and tools.exclude, as far as they are about commands
 	// Generator returns what talks to the model; see [agent.Options].
 	Generator func(ctx context.Context) (model.ContentGenerator, error)
 	// Auth tells how the model is reached, without trying.
@@ -101,6 +105,8 @@ type client struct {
 	create      bool // workspaceEdit.resourceOperations has create
 	progress    bool // window.workDoneProgress
 	showDoc     bool // window.showDocument
+	approve     bool // it answers agent/approve
+	save        bool // it answers editor/save
 	// oneFile says that the client checks the version of an edit's first document
 	// only, and that creating a file empties one that is there: Neovim, up to 0.12.
 	oneFile bool

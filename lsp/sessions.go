@@ -54,9 +54,9 @@ func (s *Server) newSession(mode, modelName string, direct bool) (*session, erro
 	}
 	x := &session{direct: direct}
 	x.Session = agent.NewSession(agent.Options{
-		Workspace: s.ws, Tools: s.opt.Tools, Generator: set.Generator, Reviewer: s,
+		Workspace: s.ws, Tools: s.opt.Tools, Generator: set.Generator, Reviewer: s, Approver: s, Saver: s, Commands: set.Commands,
 		Emit: func(ev agent.Event) { s.emit(x, ev) },
-		Mode: m, Model: strings.Clone(modelName), MaxTurns: set.MaxTurns,
+		Mode: m, Model: strings.Clone(modelName), MaxTurns: set.MaxTurns, Retry: set.Retry,
 	})
 	id := x.Info().ID
 	s.mu.Lock()

@@ -176,6 +176,8 @@ func (e *encoder) event(ev agent.Event) EventParams {
 			w.Locations = append(w.Locations, eventLocation{e.uriOf(l.Path), max(0, l.Line-1)})
 		}
 		out.Event = w
+	case agent.ToolOutput:
+		out.Event = evToolOutput{"tool/output", b.CallID, b.Text}
 	case agent.ProposalUpdated:
 		out.Event = evProposal{"proposal/updated", e.proposal(b.Proposal)}
 	case agent.UsageUpdated:

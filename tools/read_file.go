@@ -47,7 +47,10 @@ func prepareReadFile(v *workspace.View, p readFileParams) (*Call, error) {
 	if p.Offset != nil && *p.Offset > 0 && p.Limit == nil {
 		return nil, errors.New("offset needs limit: say how many lines to read from there")
 	}
-	path, err := resolve(v, p.Path)
+	if strings.TrimSpace(p.Path) == "" {
+		return nil, errors.New("the path is empty")
+	}
+	path, err := v.ResolveRead(p.Path)
 	if err != nil {
 		return nil, err
 	}

@@ -57,6 +57,15 @@ type Call struct {
 	Locations []Location
 	// Run does it. An error is for the model; a context's error means cancelled.
 	Run func(ctx context.Context) (*Result, error)
+	// Permission, if set, must be given before Run.
+	Permission *Permission
+}
+
+// Permission is what a call needs the user's consent for before it runs.
+type Permission struct {
+	Subject string   // what it is about, as in WIRE.md: network, mcp, tool
+	Keys    []string // what consent for the session covers, such as hosts
+	Detail  string   // what the user should know, Markdown
 }
 
 // Location is a place a call is about.
@@ -70,7 +79,9 @@ type Result struct {
 	Text    string  // for the model
 	Media   []Media // for the model, beside Text
 	Display string  // Markdown for the user; empty: a short form of Text will do
-	Change  *Change // what an editing tool wants; nil for others
+	// What is to be done; at most one is set.
+	Change  *Change  // what an editing tool wants
+	Command *Command // what is to be run; what it brings takes the place of Text
 }
 
 // Media is content that is no text.
@@ -85,6 +96,14 @@ type Change struct {
 	Edits  []workspace.Edit // in order, not overlapping
 	Create *NewFile
 	Done   string // what the model is told once all of it is in place
+}
+
+// Command is a command line that a tool wants run.
+type Command struct {
+	Line        string // for bash
+	Dir         string // absolute path of the working folder
+	Description string // what it is for, in the model's words; may be empty
+	Background  bool   // leave it running
 }
 
 // NewFile is a file to be created.

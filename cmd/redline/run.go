@@ -79,10 +79,10 @@ func runRun(ctx context.Context, std stdio, args []string) int {
 		// Said before anything starts: there is nothing to stream.
 		return newPrinter(output, std, ws).early(err)
 	}
-	printer := newPrinter(output, std, ws)
+	printer, review := newPrinter(output, std, ws), &headless{mode: mode}
 	s := agent.NewSession(agent.Options{
 		Workspace: ws, Tools: tools.NewRegistry(tools.Builtin()...), Generator: set.Generator,
-		Reviewer: &headless{mode: mode}, Emit: printer.event, Mode: m, Model: set.Model, MaxSteps: *maxTurns,
+		Reviewer: review, Approver: review, Commands: set.Commands, Emit: printer.event, Mode: m, Model: set.Model, MaxSteps: *maxTurns, Retry: set.Retry,
 	})
 	defer s.Close()
 	if _, err := s.Prompt(ctx, agent.Message{Text: prompt}); err != nil {

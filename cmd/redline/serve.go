@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"redline/agent/retry"
 	"redline/cmd/internal/config"
 	"redline/lsp"
 	"redline/lsp/rpc"
@@ -70,6 +71,7 @@ func sessionSettings(getenv func(string) string, folders []string, modelName str
 	c := newConnector(cfg)
 	return lsp.Settings{
 		Model: modelName, MaxTurns: cfg.MaxSessionTurns, Review: cfg.Review,
+		Retry:     retry.Options{MaxAttempts: cfg.Retry.MaxAttempts, Initial: cfg.Retry.Initial, Max: cfg.Retry.MaxDelay},
 		Generator: c.generator, Auth: c.status,
 	}, nil
 }

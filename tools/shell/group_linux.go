@@ -39,3 +39,16 @@ func groupMembers(_ context.Context, group int) []int {
 	slices.Sort(out)
 	return out
 }
+
+// startOf tells when a process was started, in a form to be compared only; empty when it is gone.
+func startOf(pid int) string {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return ""
+	}
+	f := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if len(f) < 20 || f[0][0] == 'Z' || f[0][0] == 'X' {
+		return ""
+	}
+	return string(f[19]) // field 22, starttime
+}

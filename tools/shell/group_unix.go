@@ -32,3 +32,12 @@ func groupMembers(ctx context.Context, group int) []int {
 	slices.Sort(out)
 	return out
 }
+
+// startOf tells when a process was started, in a form to be compared only; empty when it is gone.
+func startOf(pid int) string {
+	out, err := exec.Command("ps", "-o", "lstart=", "-p", strconv.Itoa(pid)).Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+}

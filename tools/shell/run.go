@@ -2,6 +2,8 @@ package shell
 
 import (
 	"errors"
+	"os"
+	"slices"
 	"time"
 )
 
@@ -26,6 +28,17 @@ type Command struct {
 	DrainDelay time.Duration
 }
 
+// Background makes the command line run on by itself: Run returns at once, and the output goes to a file that exists.
+func (c *Command) Background(file string) {
+	// Handed over in the environment, so that nothing in the line can end the wrapping early.
+	env := c.Env
+	if env == nil {
+		env = os.Environ()
+	}
+	c.Env = append(slices.Clone(env), "REDLINE_LINE="+c.Line, "REDLINE_LOG="+file)
+	c.Line = `line=$REDLINE_LINE log=$REDLINE_LOG; unset REDLINE_LINE REDLINE_LOG; bash -c "$line" >"$log" 2>&1 </dev/null &`
+}
+
 // Result is how a command ended.
 type Result struct {
 	Output   string // standard output and error as they came, without terminal escape codes
@@ -35,8 +48,32 @@ type Result struct {
 	// Background lists the processes of the command's group that still run. It is empty after a timeout or cancel: those
 	// end the whole group.
 	Background []int
+	group      int
 	TimedOut   bool // ended for being silent for Timeout
 	Canceled   bool // ended because the context was done
+}
+
+// Leftover is what a command left running.
+type Leftover struct {
+	group   int
+	members []process
+}
+
+// process is a process that cannot be mistaken for a later one with the same id.
+type process struct {
+	pid   int
+	start string
+}
+
+// Leftover returns what the command left running, so that it can be ended later.
+func (r Result) Leftover() Leftover {
+	l := Leftover{group: r.group}
+	for _, pid := range r.Background {
+		if start := startOf(pid); start != "" {
+			l.members = append(l.members, process{pid, start})
+		}
+	}
+	return l
 }
 
 // ErrUnsupported is returned by Run where there are no process groups to keep hold of commands with.

@@ -8,3 +8,8 @@ import "context"
 func Run(context.Context, Command) (Result, error) {
 	return Result{}, ErrUnsupported
 }
+
+// End does nothing on this system, where nothing is run.
+func (Leftover) End() {}
+
+func startOf(int) string { return "" }

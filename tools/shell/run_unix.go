@@ -66,6 +66,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	} else {
 		r.Background = groupMembers(ctx, group)
 	}
+	r.group = group
 	r.Output, r.Omitted = out.finish()
 	r.ExitCode = cmd.ProcessState.ExitCode()
 	if st, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && st.Signaled() {
@@ -110,6 +111,17 @@ func supervise(ctx context.Context, c Command, group int, heard <-chan struct{},
 			stop()
 		case <-kill:
 			_ = syscall.Kill(-group, syscall.SIGKILL)
+		}
+	}
+}
+
+// End kills what is left of the group. It does nothing when none of the processes that were left is there any more:
+// the number of the group may then be another's.
+func (l Leftover) End() {
+	for _, p := range l.members {
+		if startOf(p.pid) == p.start {
+			_ = syscall.Kill(-l.group, syscall.SIGKILL)
+			return
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tailscale/hujson"
 )
@@ -39,6 +40,13 @@ type Config struct {
 	Proxy           string
 	Review          string // redline.review
 	LogLevel        string // redline.log.level
+	Retry           Retry  // redline.retry
+}
+
+// Retry says how failed requests are repeated; zero values are the defaults.
+type Retry struct {
+	MaxAttempts       int
+	Initial, MaxDelay time.Duration
 }
 
 // Home returns the folder of the user's settings.json and GEMINI.md.
@@ -150,7 +158,10 @@ var settings = map[string]func(*Config, any) error{
 	"redline.review": func(c *Config, v any) error {
 		return oneOf(&c.Review, v, "auto", "annotations", "message", "codeAction")
 	},
-	"redline.log.level": func(c *Config, v any) error { return oneOf(&c.LogLevel, v, "debug", "info", "warn", "error") },
+	"redline.retry.maxAttempts":    func(c *Config, v any) error { return count(&c.Retry.MaxAttempts, v) },
+	"redline.retry.initialDelayMs": func(c *Config, v any) error { return millis(&c.Retry.Initial, v) },
+	"redline.retry.maxDelayMs":     func(c *Config, v any) error { return millis(&c.Retry.MaxDelay, v) },
+	"redline.log.level":            func(c *Config, v any) error { return oneOf(&c.LogLevel, v, "debug", "info", "warn", "error") },
 }
 
 // foreign are sections of Gemini CLI and keys of ours that other parts read, or
@@ -159,7 +170,7 @@ var foreign = []string{
 	"context", "tools", "mcp", "mcpServers", "telemetry", "ui", "general", "ide", "privacy", "experimental", "advanced",
 	"hooks", "extensions", "security", "model", "output", "admin", "agents", "skills", "billing", "useWriteTodos", "$schema",
 	"contextFileName", "toolDiscoveryCommand", "toolCallCommand", "mcpServerCommand", "theme", "sandbox", "coreTools", "excludeTools",
-	"redline.reviewAt", "redline.correctEdits", "redline.compressionThreshold", "redline.retry",
+	"redline.reviewAt", "redline.correctEdits", "redline.compressionThreshold",
 }
 
 func known(path string) bool {
@@ -178,6 +189,24 @@ func isSection(path string) bool {
 		}
 	}
 	return false
+}
+
+func count(dst *int, v any) error {
+	n, ok := v.(float64)
+	if !ok || n != float64(int(n)) || n < 1 {
+		return fmt.Errorf("must be a whole number from 1 on, not %v", v)
+	}
+	*dst = int(n)
+	return nil
+}
+
+func millis(dst *time.Duration, v any) error {
+	var n int
+	if err := count(&n, v); err != nil {
+		return err
+	}
+	*dst = time.Duration(n) * time.Millisecond
+	return nil
 }
 
 func text(dst *string, v any) error {

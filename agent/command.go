@@ -1,0 +1,202 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"redline/tools"
+	"redline/tools/shell"
+)
+
+// Limits of one command.
+const (
+	maxCommandOutput = 48 << 10               // bytes of output that the model is told
+	maxLiveOutput    = 1 << 20                // bytes of output that are shown as they come
+	silence          = 5 * time.Minute        // without output, after which a command is ended
+	killDelay        = 500 * time.Millisecond // for a command to end by itself when told to
+)
+
+// runCommand has a command approved, runs it and gives the call its response.
+func (s *Session) runCommand(ctx context.Context, t *turn, c *call, cmd *tools.Command) {
+	unsaved := s.opt.Workspace.Snapshot().Unsaved()
+	if err := s.approveCommand(ctx, t, c, cmd, unsaved); err != nil {
+		s.finish(t, c, "", err)
+		return
+	}
+	unsaved = s.save(ctx, unsaved)
+	c.status = CallRunning
+	s.update(t, c)
+
+	line := shell.Command{
+		Line: cmd.Line, Dir: cmd.Dir, Env: commandEnv(os.Environ()),
+		Timeout: silence, MaxOutput: maxCommandOutput, KillDelay: killDelay,
+	}
+	shown := 0
+	line.OnOutput = func(text string) {
+		if shown > maxLiveOutput {
+			return
+		}
+		if shown += len(text); shown > maxLiveOutput {
+			text += "\n[further output is not shown as it comes]\n"
+		}
+		s.emit(t.id, ToolOutput{CallID: c.id, Text: text})
+	}
+	var logFile string
+	if cmd.Background {
+		f, err := s.tempFile("background-*.log")
+		if err != nil {
+			s.finish(t, c, "", fmt.Errorf("make a file for the output: %w", err))
+			return
+		}
+		logFile = f
+		line.Background(f)
+	}
+	r, err := shell.Run(ctx, line)
+	if err != nil {
+		s.finish(t, c, "", err)
+		return
+	}
+	if len(r.Background) > 0 {
+		s.background = append(s.background, r.Leftover())
+	}
+	if r.Canceled {
+		s.finish(t, c, "", fmt.Errorf("%w while the command ran; its processes were ended. Its output until then:\n%s", context.Cause(ctx), r.Output))
+		return
+	}
+	c.display = commandDisplay(r)
+	s.finish(t, c, commandText(r, logFile, s.rel(unsaved)), nil)
+}
+
+// approveCommand returns nil when the command may run.
+func (s *Session) approveCommand(ctx context.Context, t *turn, c *call, cmd *tools.Command, unsaved []string) error {
+	policy := shell.Policy{Allow: append(slices.Clone(s.opt.Commands.Allow), s.allowedPrefixes...), Deny: s.opt.Commands.Deny}
+	d := policy.Decide(cmd.Line)
+	if d.Blocked {
+		c.status = CallRejected
+		return fmt.Errorf("the user's settings forbid this command: %s. It was not run; do not try it in another way", d.Reason)
+	}
+	if mode, _ := s.settings(); mode == ModeYolo || !d.Confirm {
+		return nil
+	}
+	a := Approval{
+		Subject: Subject{Type: "command", Tool: c.fc.Name, Command: cmd.Line, Directory: cmd.Dir, Roots: d.Roots},
+		Title:   c.title,
+		Detail:  commandDetail(cmd, d),
+		Options: []Option{{"once", "Run once", OptionOnce}},
+	}
+	if len(unsaved) > 0 && s.canSave() {
+		a.Subject.Unsaved = unsaved
+		a.Detail += "\n\nSaved first: " + strings.Join(s.rel(unsaved), ", ")
+	}
+	if len(d.Prefixes) > 0 {
+		a.Options = append(a.Options, Option{"session", "Allow " + strings.Join(d.Prefixes, ", ") + " in this session", OptionSession})
+	}
+	a.Options = append(a.Options, Option{"reject", "Reject", OptionReject})
+	kind, err := s.ask(ctx, t, c, a)
+	if err != nil {
+		return err
+	}
+	if kind == OptionSession {
+		s.allowedPrefixes = append(s.allowedPrefixes, d.Prefixes...)
+	}
+	return nil
+}
+
+func commandDetail(cmd *tools.Command, d shell.Decision) string {
+	fence := "```"
+	for strings.Contains(cmd.Line, fence) {
+		fence += "`"
+	}
+	text := fence + "sh\n" + cmd.Line + "\n" + fence + "\n\nin " + cmd.Dir
+	if cmd.Description != "" {
+		text += "\n\n" + cmd.Description
+	}
+	if cmd.Background {
+		text += "\n\nIt goes on in the background until the session ends."
+	}
+	if d.Reason != "" {
+		text += "\n\nAsked because " + d.Reason + "."
+	}
+	return text
+}
+
+func (s *Session) canSave() bool { return s.opt.Saver != nil && s.opt.Saver.CanSave() }
+
+// save has documents saved and returns those that were not.
+func (s *Session) save(ctx context.Context, paths []string) []string {
+	if len(paths) == 0 || !s.canSave() {
+		return paths
+	}
+	saved := s.opt.Saver.Save(ctx, paths)
+	return slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return slices.Contains(saved, p) })
+}
+
+func (s *Session) rel(paths []string) []string {
+	snap := s.opt.Workspace.Snapshot()
+	out := make([]string, len(paths))
+	for i, p := range paths {
+		out[i] = snap.Rel(p)
+	}
+	return out
+}
+
+// secret are the variables that commands do not get: what they print goes to the
+// model.
+var secret = []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}
+
+// commandEnv returns the environment of commands: ours without our credentials,
+// and with nothing that waits for a key or draws in colour.
+func commandEnv(env []string) []string {
+	out := slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return slices.Contains(secret, name)
+	})
+	return append(out, "REDLINE=1", "TERM=dumb", "NO_COLOR=1", "PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0")
+}
+
+// commandText words for the model how a command ended.
+func commandText(r shell.Result, logFile string, unsaved []string) string {
+	var b strings.Builder
+	if logFile != "" {
+		fmt.Fprintf(&b, "Started in the background. Its output goes to %s, which read_file can read.\n", logFile)
+	}
+	switch {
+	case r.Output != "":
+		fmt.Fprintf(&b, "Output:\n%s\n", strings.TrimSuffix(r.Output, "\n"))
+	case logFile == "":
+		b.WriteString("Output: (none)\n")
+	}
+	switch {
+	case r.TimedOut:
+		fmt.Fprintf(&b, "It was ended after %v without output. If it needs longer, have it print its progress, or run it with is_background.\n", silence)
+	case r.Signal != "":
+		fmt.Fprintf(&b, "Signal: %s\n", r.Signal)
+	case logFile == "":
+		fmt.Fprintf(&b, "Exit Code: %d\n", r.ExitCode)
+	}
+	if len(r.Background) > 0 {
+		fmt.Fprintf(&b, "Background PIDs: %s\n", strings.Trim(fmt.Sprint(r.Background), "[]"))
+	} else if logFile != "" {
+		b.WriteString("It has ended already; read its output.\n")
+	}
+	if len(unsaved) > 0 {
+		fmt.Fprintf(&b, "Note: the command saw these files as they are on disk, without the changes that are unsaved in the editor: %s. Ask the user to save them if that matters.\n", strings.Join(unsaved, ", "))
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func commandDisplay(r shell.Result) string {
+	switch {
+	case r.TimedOut:
+		return "ended for its silence"
+	case r.Signal != "":
+		return "ended by a signal: " + r.Signal
+	case len(r.Background) > 0:
+		return "runs in the background"
+	}
+	return fmt.Sprintf("exit code %d", r.ExitCode)
+}
