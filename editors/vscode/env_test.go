@@ -74,9 +74,12 @@ var once struct {
 	binary, extensions string
 }
 
-// binary builds cmd/redline and returns its path.
+// binary builds cmd/redline and returns its path; REDLINE_BIN names one to take instead.
 func binary(t *testing.T) string {
 	t.Helper()
+	if path := os.Getenv("REDLINE_BIN"); path != "" {
+		return path
+	}
 	once.Lock()
 	defer once.Unlock()
 	if once.binary == "" {

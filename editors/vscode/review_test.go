@@ -77,13 +77,14 @@ func TestVSCodeReview(t *testing.T) {
 
 	// The proposal, in the chat and in the open editor, which is not changed by it.
 	w.waitChat(".proposal.open", "Change 2 files")
-	w.wait(".review-widget", "Change 1 of 2")
 	w.wait(".codelens-decoration", "Accept file (2)")
 	w.waitChat(".tool.completed", "")
 	if got := read(t, equate); got != equateBefore {
 		t.Fatal("the file changed before any decision")
 	}
 	w.gone(`.tab.dirty[data-resource-name="equate.go"]`)
+	w.click(`.editor-actions [aria-label^="Next Change"]`)
+	w.inView(".review-widget", "Change 1 of 2")
 	w.shot("2-proposal")
 
 	// All files side by side.
@@ -99,7 +100,9 @@ func TestVSCodeReview(t *testing.T) {
 	w.wait(".review-widget", "Change 1 of 1")
 	w.waitEditor("fraction must be a non-negative number: %v")
 	w.shot("4-accepted")
-	w.do(command{"op": "click", "sel": ".view-line", "has": "margin must be a non-negative number\")"})
+	w.press("Alt+F5")
+	w.inView(".review-widget", "Change 1 of 1")
+	w.shot("5-next")
 	w.press("Control+k")
 	w.press("n")
 	w.gone(".review-widget")
@@ -112,7 +115,7 @@ func TestVSCodeReview(t *testing.T) {
 
 	// What is on screen is saved, and is right to the byte.
 	w.wait(`.tab.dirty[data-resource-name="equate.go"]`, "")
-	w.shot("5-decided")
+	w.shot("6-decided")
 	w.run("File: Save All")
 	w.gone(`.tab.dirty`)
 	if got, want := read(t, equate), replaced(t, equateBefore, oldApprox, newApprox); got != want {
@@ -146,6 +149,20 @@ func (w *workbench) ask(text string) {
 	w.typeText(text)
 	w.press("Enter")
 	w.waitChat(".user", text)
+}
+
+// inView waits until an element with the text can be seen: editors keep what is
+// scrolled away.
+func (w *workbench) inView(sel, text string) {
+	w.t.Helper()
+	args, err := json.Marshal([]string{sel, text})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.until(`((sel, text) => [...document.querySelectorAll(sel)].some(e => {
+		const r = e.getBoundingClientRect();
+		return e.textContent.replace(/\u00a0/g, " ").includes(text) && r.height > 0 && r.top > 0 && r.bottom < innerHeight;
+	}))(...` + string(args) + `)`)
 }
 
 // waitEditor waits until a line of the active editor has the text.

@@ -68,12 +68,15 @@ func start(t *testing.T, s setup) *workbench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	user := filepath.Join(home, "server", "data", "User")
-	if err := os.MkdirAll(user, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(user, "settings.json"), data, 0o644); err != nil {
-		t.Fatal(err)
+	// Where the server's program is belongs to the machine the editor's server runs on.
+	for _, level := range []string{"User", "Machine"} {
+		dir := filepath.Join(home, "server", "data", level)
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "settings.json"), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 
 	w := &workbench{t: t, log: &syncBuffer{}, name: strings.ToLower(strings.TrimPrefix(t.Name(), "TestVSCode"))}

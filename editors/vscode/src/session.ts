@@ -80,7 +80,9 @@ export class Conversation implements vscode.Disposable {
       });
     } catch (e) {
       this.failed = true;
-      this.transcript.notice("error", message(e), this.server.state === "missing" ? "server" : "log");
+      if (this.server.state !== "missing" && this.server.state !== "failed") {
+        this.transcript.notice("error", message(e), "log"); // those two the chat shows anyway
+      }
       this.settle();
     }
   }

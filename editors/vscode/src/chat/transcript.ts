@@ -305,14 +305,17 @@ export function summarize(p: Proposal, relative: (uri: string) => string): Propo
     const path = relative(f.uri);
     const slash = path.lastIndexOf("/");
     const count = (...states: string[]) => f.hunks.filter((h) => states.includes(h.state)).length;
+    // What is still to come while it is open, afterwards what really came.
+    const open = p.state === "open" || p.state === "applying";
+    const counted = f.hunks.filter((h) => (open ? ["pending", "conflict"] : ["accepted", "amended"]).includes(h.state));
     return {
       fileId: f.fileId,
       uri: f.uri,
       name: path.slice(slash + 1),
       dir: path.slice(0, Math.max(0, slash)),
       op: f.op,
-      added: sum(f.hunks.map((h) => lineCount(h.final ?? h.newText))),
-      removed: sum(f.hunks.map((h) => lineCount(h.oldText))),
+      added: sum(counted.map((h) => lineCount(h.final ?? h.newText))),
+      removed: sum(counted.map((h) => lineCount(h.oldText))),
       line: (f.hunks.find((h) => h.state === "pending") ?? f.hunks[0])?.range.start.line ?? 0,
       hunks: f.hunks.length,
       pending: count("pending"),

@@ -22,7 +22,7 @@ export function reviewCommands(reviews: Reviews, inline: InlineReview, proposed:
       { target: { hunkId: found.hunkId }, decision, ...(reason ? { reason } : {}) },
     ]);
     if (found.editor) {
-      reveal(found.editor, 1, true);
+      await reveal(found.editor, 1, true);
     }
   };
 
@@ -61,15 +61,14 @@ export function reviewCommands(reviews: Reviews, inline: InlineReview, proposed:
     }
   };
 
-  const reveal = (editor: vscode.TextEditor, direction: 1 | -1, stay = false): boolean => {
+  const reveal = async (editor: vscode.TextEditor, direction: 1 | -1, stay = false): Promise<void> => {
     const hunks = reviews.in(editor.document);
     const line = editor.selection.active.line - (stay ? direction : 0);
     const i = neighbour(hunks, line, direction);
     const h = i === undefined ? undefined : hunks[i];
     if (h) {
-      show(editor, h);
+      await show(editor, h);
     }
-    return h !== undefined;
   };
 
   const go = async (direction: 1 | -1) => {
@@ -83,7 +82,7 @@ export function reviewCommands(reviews: Reviews, inline: InlineReview, proposed:
     const line = editor?.selection.active.line ?? 0;
     const more = direction === 1 ? here.some((h) => h.range.start.line > line) : here.some((h) => h.range.start.line < line);
     if (editor && (more || (here.length > 0 && files.length === 1))) {
-      reveal(editor, direction);
+      await reveal(editor, direction);
       return;
     }
     // Past the last change of a file comes the next file.
@@ -100,7 +99,7 @@ export function reviewCommands(reviews: Reviews, inline: InlineReview, proposed:
     const hunks = reviews.in(opened.document);
     const h = direction === 1 ? hunks[0] : hunks.at(-1);
     if (h) {
-      show(opened, h);
+      await show(opened, h);
     }
   };
 
@@ -132,10 +131,15 @@ export function reviewCommands(reviews: Reviews, inline: InlineReview, proposed:
   );
 }
 
-function show(editor: vscode.TextEditor, h: PlacedHunk): void {
+/** Puts the cursor, and the focus with it, at a hunk: its keys work only there. */
+async function show(editor: vscode.TextEditor, h: PlacedHunk): Promise<void> {
   const at = new vscode.Position(Math.min(h.range.start.line, editor.document.lineCount - 1), 0);
-  editor.selection = new vscode.Selection(at, at);
-  editor.revealRange(new vscode.Range(at, at), vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+  const options: vscode.TextDocumentShowOptions = { selection: new vscode.Range(at, at) };
+  if (editor.viewColumn !== undefined) {
+    options.viewColumn = editor.viewColumn;
+  }
+  const shown = await vscode.window.showTextDocument(editor.document, options);
+  shown.revealRange(new vscode.Range(at, at), vscode.TextEditorRevealType.InCenterIfOutsideViewport);
 }
 
 /** Keeps the context keys by which keys and menus of the review come and go. */

@@ -1,6 +1,9 @@
 import * as vscode from "vscode";
 import type { Reviews } from "./reviews";
 
+/** A plain space beside an icon is not drawn. */
+const NBSP = "\u00a0";
+
 /** The lens on top of a file under review: what there is and the decisions on all of it. */
 export class ReviewLenses implements vscode.CodeLensProvider {
   readonly onDidChangeCodeLenses: vscode.Event<void>;
@@ -19,10 +22,10 @@ export class ReviewLenses implements vscode.CodeLensProvider {
       new vscode.CodeLens(top, { title, command, tooltip, arguments: [document.uri] });
     const n = hunks.length;
     return [
-      lens(`$(edit) Redline: ${n} ${n === 1 ? "change" : "changes"}`, "redline.nextHunk", "Go to the next change"),
-      lens(`$(check-all) Accept file (${n})`, "redline.acceptFile", "Accept all changes of this file"),
-      lens("$(close-all) Reject file", "redline.rejectFile", "Reject all changes of this file"),
-      lens("$(diff) Open diff", "redline.openDiff", "Compare with the proposed file"),
+      lens(`$(edit)${NBSP}Redline: ${n} ${n === 1 ? "change" : "changes"}`, "redline.nextHunk", "Go to the next change"),
+      lens(`$(check-all)${NBSP}Accept file (${n})`, "redline.acceptFile", "Accept all changes of this file"),
+      lens(`$(close-all)${NBSP}Reject file`, "redline.rejectFile", "Reject all changes of this file"),
+      lens(`$(diff)${NBSP}Open diff`, "redline.openDiff", "Compare with the proposed file"),
     ];
   }
 }

@@ -55,7 +55,7 @@ export class ProposedDocuments implements vscode.TextDocumentContentProvider, vs
       const real = vscode.Uri.parse(file.uri);
       return [real, file.op === "create" ? undefined : real, proposedUri(proposal, file)];
     });
-    await vscode.commands.executeCommand("vscode.changes", title(files.length), resources);
+    await vscode.commands.executeCommand("vscode.changes", TITLE, resources);
   }
 
   /** Opens the differences of one file. */
@@ -81,7 +81,7 @@ export class ProposedDocuments implements vscode.TextDocumentContentProvider, vs
       .filter((t) =>
         t.input instanceof vscode.TabInputTextDiff
           ? t.input.modified.scheme === SCHEME && !open.has(t.input.modified.toString())
-          : t.input === undefined && TITLE.test(t.label) && files.length === 0,
+          : t.input === undefined && t.label.startsWith(TITLE) && files.length === 0,
       );
     if (done.length > 0) {
       void vscode.window.tabGroups.close(done, true);
@@ -89,11 +89,8 @@ export class ProposedDocuments implements vscode.TextDocumentContentProvider, vs
   }
 }
 
-const TITLE = /^Redline: \d+ files? to review/;
-
-function title(files: number): string {
-  return `Redline: ${files} ${files === 1 ? "file" : "files"} to review`;
-}
+/** The editor adds the number of files. */
+const TITLE = "Redline review";
 
 function proposedUri(p: Proposal, f: ProposalFile): vscode.Uri {
   const query = new URLSearchParams({ p: p.proposalId, f: f.fileId }).toString();

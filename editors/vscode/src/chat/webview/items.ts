@@ -238,8 +238,8 @@ function file(f: ProposalFileItem, open: boolean, post: Post, decide: (d: "accep
       el(
         "span",
         { class: "actions" },
-        button(`Accept ${f.name}`, "tool accept", () => decide("accept", f.fileId), icon("check")),
-        button(`Reject ${f.name}`, "tool reject", () => decide("reject", f.fileId), icon("close")),
+        button(`Accept ${f.name}`, "mini accept", () => decide("accept", f.fileId), icon("check")),
+        button(`Reject ${f.name}`, "mini reject", () => decide("reject", f.fileId), icon("close")),
       ),
     );
   } else if (!open) {
