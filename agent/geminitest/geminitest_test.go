@@ -244,7 +244,7 @@ func TestWire(t *testing.T) {
 func TestGates(t *testing.T) {
 	srv := geminitest.New(t, geminitest.Step{
 		Gate: "head", Chunks: []geminitest.Chunk{{Text: "one"}, {Text: "two", Gate: "second"}}, EndGate: "end",
-		Wire: geminitest.Wire{Join: true}, // a gate pushes out what is held back
+		Wire: geminitest.Wire{Join: true, SplitAt: 7}, // a gate pushes out what is held back
 	})
 	ctx := testContext(t)
 	type answered struct {

@@ -204,6 +204,9 @@ func (s Step) check() error {
 	if s.Times < -1 {
 		return fmt.Errorf("times is %d", s.Times)
 	}
+	if s.Wire.OpenEnd && s.Wire.Done {
+		return errors.New("an open end leaves no place for [DONE]")
+	}
 	if s.Wire.CR && s.Wire.CRLF {
 		return errors.New("lines cannot end with both cr and crlf")
 	}

@@ -169,6 +169,7 @@ func TestLoad(t *testing.T) {
 		"part":             {`{"steps":[{"chunks":[{"parts":["a"]}]}]}`, "part is no JSON object"},
 		"event":            {`{"steps":[{"chunks":[{"event":[]}]}]}`, "event is no JSON object"},
 		"times":            {`{"steps":[{"times":-2}]}`, "times"},
+		"open and done":    {`{"steps":[{"wire":{"done":true,"openEnd":true}}]}`, "open end"},
 		"line ends":        {`{"steps":[{"wire":{"cr":true,"crlf":true}}]}`, "both"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -235,6 +236,7 @@ func TestNewFails(t *testing.T) {
 		"optional":        {[]geminitest.Step{{Optional: true}}, 0, 0},
 		"unused":          {[]geminitest.Step{geminitest.Say("a"), geminitest.Say("b")}, 1, 1},
 		"no step":         {[]geminitest.Step{geminitest.Say("a")}, 2, 1},
+		"one of two":      {[]geminitest.Step{{Times: 2}}, 1, 1},
 		"always":          {[]geminitest.Step{{Times: -1}}, 0, 1},
 	} {
 		t.Run(name, func(t *testing.T) {

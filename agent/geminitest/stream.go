@@ -22,7 +22,7 @@ type answer struct {
 	w      http.ResponseWriter
 
 	sent     bytes.Buffer // what Join and SplitAt hold back
-	n        int          // events written
+	n, last  int          // events written, and how many there will be
 	failed   bool         // a write failed
 	complete bool         // all was written that the step has
 }
@@ -39,6 +39,12 @@ func (a *answer) stream(ctx context.Context) {
 		a.flush()
 	}
 	events, end := a.step.events(a.req, a.id)
+	a.last = len(events)
+	for _, more := range []bool{end != nil, a.step.Error != nil, a.step.Fault == Garbage} {
+		if more {
+			a.last++
+		}
+	}
 	for i, e := range events {
 		a.wait(ctx, e.gate, e.delayMS)
 		// Before the client can answer with them.
@@ -173,9 +179,6 @@ func (a *answer) wait(ctx context.Context, gate string, ms int) {
 // event writes an event as [Wire] says.
 func (a *answer) event(data []byte) {
 	wire := a.step.Wire
-	if wire.OpenEnd && a.n > 0 {
-		a.line("") // of the event before
-	}
 	if wire.Comments {
 		a.line(": keep-alive")
 		a.line("")
@@ -200,7 +203,7 @@ func (a *answer) event(data []byte) {
 	for _, l := range lines {
 		a.line(field + string(l))
 	}
-	if !wire.OpenEnd {
+	if !wire.OpenEnd || a.n < a.last {
 		a.line("")
 	}
 	if !wire.Join {

@@ -253,7 +253,8 @@ func TestCancel(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		s := &script{answers: []answer{{err: kind(model.KindNetwork)}}}
-		if _, _, err := collect(ctx, retry.Wrap(s, retry.Options{})); !errors.Is(err, context.Canceled) || len(s.at) != 1 {
+		opt := retry.Options{OnWait: func(int, time.Duration, error) { t.Error("told of a wait") }}
+		if _, _, err := collect(ctx, retry.Wrap(s, opt)); !errors.Is(err, context.Canceled) || len(s.at) != 1 {
 			t.Errorf("error %v after %d requests", err, len(s.at))
 		}
 	})
