@@ -118,8 +118,10 @@ func (s *Session) runCall(ctx context.Context, t *turn, view *workspace.View, c 
 			return
 		}
 	}
-	c.status = CallRunning
-	s.update(t, c)
+	if c.kind != tools.KindExecute { // a command runs once it is approved
+		c.status = CallRunning
+		s.update(t, c)
+	}
 	result, err := prepared.Run(ctx)
 	if err != nil {
 		if ctx.Err() != nil {

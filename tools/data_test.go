@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,7 +25,7 @@ var update = flag.Bool("update", false, "write what the tools do now into testda
 // TestData plays testdata/*.txtar. Such a file begins with lines that set up what
 // an archive cannot hold (see setup). Its files up to the first "call" make the
 // workspace. After that it holds calls, "TOOL JSON" on the first line, each
-// followed by what came of it: output, error, or diff (with what the model is told
+// followed by what came of it: output, error, command, or diff (with what the model is told
 // once the edit is in place). Edits stay staged for the calls after them, as in one
 // step. $ROOT stands for the workspace.
 func TestData(t *testing.T) {
@@ -94,6 +95,9 @@ func play(t *testing.T, reg *tools.Registry, view *workspace.View, name, args st
 	res, err := call.Run(ctx)
 	if err != nil {
 		return "error", err.Error()
+	}
+	if c := res.Command; c != nil {
+		return "command", fmt.Sprintf("%s\nin %s, background %v, for %q", c.Line, c.Dir, c.Background, c.Description)
 	}
 	if res.Change == nil {
 		for _, m := range res.Media {

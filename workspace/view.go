@@ -23,6 +23,10 @@ const (
 // goroutine at a time.
 type View struct {
 	*Snapshot
+	// Readable are further folders, outside of the workspace, whose files may be
+	// read; see [View.ResolveRead].
+	Readable []string
+
 	staged map[string]*stagedFile // by key
 	order  []string
 }

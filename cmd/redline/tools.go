@@ -13,6 +13,7 @@ import (
 	"redline/agent/model"
 	"redline/lsp"
 	"redline/tools"
+	"redline/tools/shell"
 	"redline/workspace"
 )
 
@@ -80,6 +81,9 @@ func callTool(ctx context.Context, std stdio, reg *tools.Registry, dir, name, ar
 	if err != nil {
 		return fail(std, exitFailed, "%v", err)
 	}
+	if res.Command != nil {
+		return runCommand(ctx, std, res.Command)
+	}
 	if res.Change == nil {
 		fmt.Fprintln(std.out, res.Text)
 		for _, m := range res.Media {
@@ -94,6 +98,21 @@ func callTool(ctx context.Context, std stdio, reg *tools.Registry, dir, name, ar
 		fmt.Fprint(std.out, unified(ws, p))
 	}
 	fmt.Fprintln(std.err, "(shown only; nothing was written)")
+	return exitOK
+}
+
+// runCommand runs a command line that the user gave themself.
+func runCommand(ctx context.Context, std stdio, c *tools.Command) int {
+	r, err := shell.Run(ctx, shell.Command{Line: c.Line, Dir: c.Dir, OnOutput: func(text string) { fmt.Fprint(std.out, text) }})
+	if err != nil {
+		return fail(std, exitFailed, "%v", err)
+	}
+	if r.Canceled {
+		return exitInterrupted
+	}
+	if r.ExitCode != 0 {
+		return fail(std, exitFailed, "exit code %d %s", r.ExitCode, r.Signal)
+	}
 	return exitOK
 }
 
