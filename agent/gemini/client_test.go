@@ -297,3 +297,35 @@ func FuzzEvents(f *testing.F) {
 		}
 	})
 }
+
+// Each event is handed on when it has come, whatever ends its lines.
+func TestEventsAreNotHeldBack(t *testing.T) {
+	for name, eol := range map[string]string{"lf": "\n", "crlf": "\r\n", "cr": "\r"} {
+		t.Run(name, func(t *testing.T) {
+			seen := make(chan struct{})
+			c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				events("data: "+ev("a", "")+eol+eol)(w, r)
+				_ = http.NewResponseController(w).Flush()
+				select {
+				case <-seen:
+					_, _ = io.WriteString(w, "data: "+ev("b", stop)+eol+eol)
+				case <-r.Context().Done():
+				}
+			})
+			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+			defer cancel()
+			n := 0
+			for _, err := range c.Stream(ctx, &model.Request{Model: "m", Contents: []model.Content{model.UserText("x")}}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n++; n == 1 {
+					close(seen)
+				}
+			}
+			if n != 2 {
+				t.Errorf("%d events", n)
+			}
+		})
+	}
+}

@@ -99,6 +99,9 @@ func (c *Client) failure(ctx context.Context, x *exchange, err error) error {
 				e.Details = append(e.Details, raw)
 			}
 		}
+		if len(api.Details) == 0 && strings.HasPrefix(e.Status, strconv.Itoa(api.Code)) {
+			e.Status = "" // the SDK puts the status line there when there is no error object
+		}
 		if strings.HasPrefix(strings.TrimSpace(e.Message), "<") { // a proxy's HTML page
 			e.Message = "the service answered " + strconv.Itoa(api.Code) + " with a web page; check the base URL and the proxy"
 		}

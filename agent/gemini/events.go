@@ -26,6 +26,8 @@ type eventReader struct {
 	data []byte // data lines of the event that is growing
 	bad  []byte // lines that are no field: perhaps an error as bare JSON
 	err  error
+
+	skipLF bool // the last line ended in "\r": a "\n" now belongs to it
 }
 
 func newEventReader(body io.ReadCloser, x *exchange) *eventReader {
@@ -77,24 +79,35 @@ func (r *eventReader) next() {
 	}
 }
 
-// line returns the next line without its end, which is "\n", "\r\n" or "\r".
+// line returns the next line without its end, which is "\n", "\r\n" or "\r". It
+// never waits for what comes after a "\r".
 func (r *eventReader) line() ([]byte, error) {
 	var line []byte
 	for {
-		part, err := r.in.ReadSlice('\n')
-		if i := bytes.IndexByte(part, '\r'); i >= 0 && i < len(part)-1 && part[i+1] != '\n' {
-			// A lone "\r" ends the line: give the rest back.
-			r.in = bufio.NewReaderSize(io.MultiReader(bytes.NewReader(bytes.Clone(part[i+1:])), r.in), 64<<10)
-			return append(line, part[:i]...), nil
+		if _, err := r.in.Peek(1); err != nil {
+			return line, err
 		}
-		line = append(line, part...)
-		if len(line) > maxEvent {
-			return nil, errors.New("an event of the answer is larger than 200 MB")
+		chunk, _ := r.in.Peek(r.in.Buffered())
+		if r.skipLF {
+			r.skipLF = false
+			if chunk[0] == '\n' {
+				_, _ = r.in.Discard(1) // it is buffered
+				continue
+			}
 		}
-		if errors.Is(err, bufio.ErrBufferFull) {
+		i := bytes.IndexAny(chunk, "\r\n")
+		if i < 0 {
+			line = append(line, chunk...)
+			_, _ = r.in.Discard(len(chunk))
+			if len(line) > maxEvent {
+				return nil, errors.New("an event of the answer is larger than 200 MB")
+			}
 			continue
 		}
-		return bytes.TrimRight(line, "\r\n"), err
+		line = append(line, chunk[:i]...)
+		r.skipLF = chunk[i] == '\r'
+		_, _ = r.in.Discard(i + 1)
+		return line, nil
 	}
 }
 
