@@ -50,6 +50,8 @@ type Settings struct {
 	Review   string // settings key redline.review
 	Retry    retry.Options
 	Commands shell.Policy // tools.allowed and tools.exclude, as far as they are about commands
+	// Tools are what the session offers; Options.Tools when nil.
+	Tools *tools.Registry
 	// Generator returns what talks to the model; see [agent.Options].
 	Generator func(ctx context.Context) (model.ContentGenerator, error)
 	// Auth tells how the model is reached, without trying.

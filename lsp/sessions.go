@@ -52,9 +52,13 @@ func (s *Server) newSession(mode, modelName string, direct bool) (*session, erro
 	if modelName == "" {
 		modelName = set.Model
 	}
+	reg := set.Tools
+	if reg == nil {
+		reg = s.opt.Tools
+	}
 	x := &session{direct: direct}
 	x.Session = agent.NewSession(agent.Options{
-		Workspace: s.ws, Tools: s.opt.Tools, Generator: set.Generator, Reviewer: s, Approver: s, Saver: s, Commands: set.Commands,
+		Workspace: s.ws, Tools: reg, Generator: set.Generator, Reviewer: s, Approver: s, Saver: s, Commands: set.Commands,
 		Emit: func(ev agent.Event) { s.emit(x, ev) },
 		Mode: m, Model: strings.Clone(modelName), MaxTurns: set.MaxTurns, Retry: set.Retry,
 	})

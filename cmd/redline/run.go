@@ -17,7 +17,6 @@ import (
 
 	"redline/agent"
 	"redline/lsp"
-	"redline/tools"
 	"redline/workspace"
 )
 
@@ -81,7 +80,7 @@ func runRun(ctx context.Context, std stdio, args []string) int {
 	}
 	printer, review := newPrinter(output, std, ws), &headless{mode: mode}
 	s := agent.NewSession(agent.Options{
-		Workspace: ws, Tools: tools.NewRegistry(tools.Builtin()...), Generator: set.Generator,
+		Workspace: ws, Tools: set.Tools, Generator: set.Generator,
 		Reviewer: review, Approver: review, Commands: set.Commands, Emit: printer.event, Mode: m, Model: set.Model, MaxSteps: *maxTurns, Retry: set.Retry,
 	})
 	defer s.Close()

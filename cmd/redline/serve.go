@@ -13,6 +13,8 @@ import (
 	"redline/cmd/internal/config"
 	"redline/lsp"
 	"redline/lsp/rpc"
+	"redline/tools"
+	"redline/tools/shell"
 )
 
 func runServe(ctx context.Context, std stdio, args []string) int {
@@ -73,7 +75,17 @@ func sessionSettings(getenv func(string) string, folders []string, modelName str
 		Model: modelName, MaxTurns: cfg.MaxSessionTurns, Review: cfg.Review,
 		Retry:     retry.Options{MaxAttempts: cfg.Retry.MaxAttempts, Initial: cfg.Retry.Initial, Max: cfg.Retry.MaxDelay},
 		Generator: c.generator, Auth: c.status,
+		Commands: commandPolicy(cfg), Tools: tools.NewRegistry(tools.Builtin()...).Filter(cfg.CoreTools, cfg.ExcludedTools),
 	}, nil
+}
+
+// commandPolicy returns what the settings say about command lines. Without a
+// prefix, an allowed tool is one for which every line that could be allowed is.
+func commandPolicy(cfg *config.Config) shell.Policy {
+	var p shell.Policy
+	p.Allow, p.AllowAll = shell.Prefixes(cfg.AllowedTools)
+	p.Deny, _ = shell.Prefixes(cfg.ExcludedTools)
+	return p
 }
 
 func newLog(w io.Writer, level string) (*zap.Logger, error) {

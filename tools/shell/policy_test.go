@@ -269,3 +269,30 @@ func FuzzDecide(f *testing.F) {
 		}
 	})
 }
+
+func TestAllowAll(t *testing.T) {
+	p := shell.Policy{AllowAll: true, Deny: []string{"git push", "rm"}}
+	for line, confirm := range map[string]bool{
+		"make >log": false, "sudo apt-get update": false, "$(tool) x": false,
+		"rm x": true, "git -C x push": true, "sudo rm x": true, "sh -c 'rm x'": true, "echo (": true,
+	} {
+		if d := p.Decide(line); d.Confirm != confirm {
+			t.Errorf("%q: %+v", line, d)
+		}
+	}
+	for line, blocked := range map[string]bool{"rm x": true, "make": false} {
+		if d := p.Decide(line); d.Blocked != blocked {
+			t.Errorf("%q: %+v", line, d)
+		}
+	}
+}
+
+func TestPrefixNames(t *testing.T) {
+	got, all := shell.Prefixes([]string{"read_file", "run_shell_command(git status)", "ShellTool( npm test )", "run_shell_command_x(a)"})
+	if strings.Join(got, "|") != "git status|npm test" || all {
+		t.Errorf("got %q, all %v", got, all)
+	}
+	if got, all := shell.Prefixes([]string{"run_shell_command"}); len(got) != 0 || !all {
+		t.Errorf("got %q, all %v", got, all)
+	}
+}

@@ -40,6 +40,14 @@ type Config struct {
 	Proxy           string
 	Review          string // redline.review
 	LogLevel        string // redline.log.level
+
+	// Tools that run without asking, that are not offered, and the only ones that
+	// are, as the settings name them: "read_file" or "run_shell_command(git status)".
+	AllowedTools  []string // tools.allowed, of the user only: a project cannot allow itself anything
+	ExcludedTools []string // tools.exclude, of the user and the project together
+	CoreTools     []string // tools.core
+
+	project bool // the file being read is the workspace's
 	Retry           Retry  // redline.retry
 }
 
@@ -76,7 +84,8 @@ func Load(getenv func(string) string, dir string) (*Config, error) {
 	if dir != "" {
 		files = append(files, filepath.Join(dir, ".gemini", "settings.json"))
 	}
-	for _, f := range files {
+	for i, f := range files {
+		c.project = i > 0 || home == ""
 		if err := c.read(f); err != nil {
 			return nil, err
 		}
@@ -140,6 +149,7 @@ func (c *Config) walk(file, prefix string, tree map[string]any) error {
 var oldNames = map[string]string{
 	"selectedAuthType": "security.auth.selectedType", "model": "model.name",
 	"maxSessionTurns": "model.maxSessionTurns",
+	"allowedTools":    "tools.allowed", "excludeTools": "tools.exclude", "coreTools": "tools.core",
 }
 
 // settings are the keys that are read here.
@@ -153,6 +163,23 @@ var settings = map[string]func(*Config, any) error{
 		}
 		c.MaxSessionTurns = max(0, int(n)) // Gemini CLI writes -1 for no limit
 		return nil
+	},
+	"tools.allowed": func(c *Config, v any) error {
+		var list []string
+		if err := texts(&list, v); err != nil {
+			return err
+		}
+		if c.project {
+			c.Warnings = append(c.Warnings, "tools.allowed counts in the user's settings only; the project's is ignored")
+			return nil
+		}
+		c.AllowedTools = list
+		return nil
+	},
+	"tools.exclude": func(c *Config, v any) error { return texts(&c.ExcludedTools, v) },
+	"tools.core": func(c *Config, v any) error {
+		c.CoreTools = nil
+		return texts(&c.CoreTools, v)
 	},
 	"proxy": func(c *Config, v any) error { return text(&c.Proxy, v) },
 	"redline.review": func(c *Config, v any) error {
@@ -215,6 +242,22 @@ func text(dst *string, v any) error {
 		return fmt.Errorf("must be a string, not %v", v)
 	}
 	*dst = s
+	return nil
+}
+
+// texts appends a list of strings.
+func texts(dst *[]string, v any) error {
+	list, ok := v.([]any)
+	if !ok {
+		return fmt.Errorf("must be a list of strings, not %v", v)
+	}
+	for _, x := range list {
+		s, ok := x.(string)
+		if !ok {
+			return fmt.Errorf("must be a list of strings, but has %v in it", x)
+		}
+		*dst = append(*dst, s)
+	}
 	return nil
 }
 
