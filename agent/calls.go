@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -17,9 +18,11 @@ import (
 
 // call is one function call of a step on its way to its response.
 type call struct {
-	id   string // ours, unique in the session
-	fc   model.FunctionCall
-	kind tools.Kind
+	id string // ours, unique in the session
+	fc model.FunctionCall
+	// input is fc.Args, fit to be shown.
+	input json.RawMessage
+	kind  tools.Kind
 
 	title     string
 	locations []tools.Location
@@ -43,7 +46,7 @@ func (s *Session) runCalls(ctx context.Context, t *turn, fcs []model.FunctionCal
 	calls := make([]*call, len(fcs))
 	for i, fc := range fcs {
 		s.calls++
-		c := &call{id: fmt.Sprintf("%s.c%d", s.id, s.calls), fc: fc, kind: tools.KindOther, title: fc.Name, status: CallPending}
+		c := &call{id: fmt.Sprintf("%s.c%d", s.id, s.calls), fc: fc, input: shownInput(fc.Args), kind: tools.KindOther, title: fc.Name, status: CallPending}
 		if tool, err := s.opt.Tools.Lookup(fc.Name); err == nil {
 			c.kind = tool.Spec().Kind
 		}
@@ -170,7 +173,7 @@ func (s *Session) update(t *turn, c *call) {
 	}
 	s.emit(t.id, ToolUpdated{
 		CallID: c.id, Name: c.fc.Name, Title: c.title, Kind: c.kind, Status: c.status,
-		Locations: c.locations, Input: c.fc.Args, Output: out, Display: c.display,
+		Locations: c.locations, Input: c.input, Output: out, Display: c.display,
 	})
 }
 

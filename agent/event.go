@@ -42,7 +42,7 @@ type (
 		Kind                tools.Kind
 		Status              CallStatus
 		Locations           []tools.Location
-		Input               json.RawMessage // the arguments as the model gave them
+		Input               json.RawMessage // the arguments as the model gave them, long strings shortened
 		Output              string          // what the model is told
 		Display             string          // Markdown for the user
 	}

@@ -1,7 +1,6 @@
 package lsp
 
 import (
-	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -170,7 +169,7 @@ func (e *encoder) event(ev agent.Event) EventParams {
 	case agent.ToolUpdated:
 		w := evTool{
 			Type: "tool/updated", CallID: b.CallID, Name: b.Name, Title: b.Title, Kind: string(b.Kind),
-			Status: string(b.Status), Input: cutInput(b.Input), Output: cut(b.Output), Display: b.Display,
+			Status: string(b.Status), Input: b.Input, Output: cut(b.Output), Display: b.Display,
 		}
 		for _, l := range b.Locations {
 			w.Locations = append(w.Locations, eventLocation{e.uriOf(l.Path), max(0, l.Line-1)})
@@ -206,40 +205,6 @@ func cut(s string) string {
 		return s
 	}
 	return strings.ToValidUTF8(s[:maxOutput], "") + "\n…"
-}
-
-// cutInput shortens the long strings among a call's arguments: a whole file is told
-// by the proposal, not by each step of its call.
-func cutInput(raw json.RawMessage) json.RawMessage {
-	const maxString = 2 << 10
-	if len(raw) <= maxString {
-		return raw
-	}
-	var args map[string]json.RawMessage
-	if json.Unmarshal(raw, &args) != nil {
-		return nil
-	}
-	for k, v := range args {
-		if len(v) <= maxString {
-			continue
-		}
-		var s string
-		if json.Unmarshal(v, &s) != nil {
-			delete(args, k)
-			continue
-		}
-		short, err := json.Marshal(strings.ToValidUTF8(s[:min(len(s), maxString)], "") + "…")
-		if err != nil {
-			delete(args, k)
-			continue
-		}
-		args[k] = short
-	}
-	out, err := json.Marshal(args)
-	if err != nil {
-		return nil
-	}
-	return out
 }
 
 // ErrorKind sorts the end of a turn for clients that react to it.
