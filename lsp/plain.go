@@ -187,7 +187,7 @@ func (s *Server) showMessage(ctx context.Context, t protocol.MessageType, text s
 // answer when it is done.
 type plainTurn struct {
 	progress *progress // nil when the client shows none
-	answer   strings.Builder
+	answer   agent.Transcript
 }
 
 // plainEvent shows an event to a client that does not know the event stream.
@@ -202,7 +202,7 @@ func (s *Server) plainEvent(x *session, ev agent.Event) {
 		}
 	case agent.MessageDelta:
 		if x.plain != nil {
-			x.plain.answer.WriteString(b.Text)
+			x.plain.answer.Add(b)
 		}
 	case agent.ToolUpdated:
 		if x.plain != nil && x.plain.progress != nil && b.Status == agent.CallRunning {

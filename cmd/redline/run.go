@@ -141,7 +141,7 @@ type printer struct {
 	std    stdio
 	ws     *workspace.Workspace
 
-	answer    strings.Builder
+	answer    agent.Transcript
 	sessionID string
 	files     map[string]string // path → what became of it
 	once      sync.Once
@@ -160,9 +160,9 @@ func (p *printer) event(ev agent.Event) {
 	}
 	switch b := ev.Body.(type) {
 	case agent.MessageDelta:
-		p.answer.WriteString(b.Text)
+		piece := p.answer.Add(b)
 		if p.output == "text" {
-			fmt.Fprint(p.std.out, b.Text)
+			fmt.Fprint(p.std.out, piece)
 		}
 	case agent.ToolUpdated:
 		if p.output == "text" && (b.Status == agent.CallCompleted || b.Status == agent.CallFailed || b.Status == agent.CallRejected) {
