@@ -121,6 +121,7 @@ func start(t *testing.T, s setup) *workbench {
 
 	u := url.URL{Scheme: "http", Host: "127.0.0.1:" + port, Path: "/", RawQuery: url.Values{"folder": {s.folder}}.Encode()}
 	w.do(command{"op": "open", "url": u.String()})
+	w.wait(".statusbar-item", "Redline") // the extension is there
 	for _, f := range s.open {
 		w.do(command{"op": "quick", "text": f})
 	}

@@ -11,7 +11,7 @@ import {
   type ServerOptions,
   type StaticFeature,
 } from "vscode-languageclient/node";
-import { config } from "./config";
+import { config, openSetting } from "./config";
 import { locateServer } from "./locate";
 import type { ApiKey } from "./secrets";
 
@@ -242,7 +242,7 @@ export class Server implements vscode.Disposable {
   private async offer(message: string, actions: string[]): Promise<void> {
     switch (await vscode.window.showErrorMessage(message, ...actions)) {
       case "Open Setting":
-        await vscode.commands.executeCommand("workbench.action.openSettings", "redline.server.path");
+        await openSetting("server.path");
         break;
       case "Try Again":
       case "Restart":

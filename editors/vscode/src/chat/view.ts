@@ -1,6 +1,7 @@
 import * as vscode from "vscode";
 import { randomBytes } from "node:crypto";
 import type { Server } from "../client";
+import { openSetting } from "../config";
 import type { AttentionTracker } from "../context";
 import type { Questions } from "../requests";
 import type { ProposedDocuments } from "../review/proposed";
@@ -155,7 +156,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
         await vscode.commands.executeCommand("redline.setApiKey");
         break;
       case "server":
-        await vscode.commands.executeCommand("workbench.action.openSettings", "redline.server.path");
+        await openSetting("server.path");
         break;
       case "log":
         this.server.showOutput();

@@ -11,23 +11,22 @@ export function cardBody(
   tabSize: number,
 ): string {
   const args = encodeURIComponent(JSON.stringify([{ proposalId: h.proposal.proposalId, hunkId: h.hunk.hunkId }]));
-  const accept = action("Accept", "acceptHunk", args, "Put this text into the document", "button");
-  const reject = action("Reject", "rejectHunk", args, "Leave the document as it is", "button-secondary");
+  const accept = action("Accept", "acceptHunk", args, "Put this text into the document", "primary");
+  const reject = action("Reject", "rejectHunk", args, "Leave the document as it is", "secondary");
   const reason = `[Reject with reason…](command:redline.rejectHunkWithReason?${args} "Reject, and tell the model why")`;
   const blocks = h.fits
     ? [h.hunk.newText === "" ? "These lines are removed." : code(h.hunk.newText, language, tabSize), [accept, reject, reason]]
     : [
         "$(warning) You changed these lines meanwhile, and your text stays. This was proposed for them:",
         code(h.hunk.newText, language, tabSize),
-        [action("Dismiss", "rejectHunk", args, "Reject what no longer fits", "button-secondary"), reason],
+        [action("Keep mine", "acceptHunk", args, "Your text stays; the model is told that you changed it", "secondary"), reason],
       ];
   return blocks.map((b) => (typeof b === "string" ? b : b.join("&nbsp;&nbsp;"))).join("\n\n");
 }
 
 /** A link that looks like a button of the theme. */
-function action(label: string, command: string, args: string, tip: string, look: "button" | "button-secondary"): string {
-  const [fg, bg] =
-    look === "button" ? ["button-foreground", "button-background"] : ["button-secondaryForeground", "button-secondaryBackground"];
+function action(label: string, command: string, args: string, tip: string, look: "primary" | "secondary"): string {
+  const [fg, bg] = look === "primary" ? ["button-foreground", "button-background"] : ["foreground", "toolbar-hoverBackground"];
   const style = `color:var(--vscode-${fg});background-color:var(--vscode-${bg});border-radius:4px;`;
   return `[<span style="${style}">&nbsp;&nbsp;${label}&nbsp;&nbsp;</span>](command:redline.${command}?${args} "${tip}")`;
 }

@@ -43,6 +43,7 @@ export class Cards implements vscode.Disposable {
           if (old.drawn !== drawn) {
             old.drawn = drawn;
             old.thread.label = label;
+            old.thread.contextValue = context(h);
             old.thread.comments = [comment(h, document.languageId, tabSize)];
           }
           return;
@@ -55,7 +56,7 @@ export class Cards implements vscode.Disposable {
         }
         thread.label = label;
         thread.canReply = false;
-        thread.contextValue = h.fits ? "redline.hunk" : "redline.conflict";
+        thread.contextValue = context(h);
         thread.collapsibleState =
           hunks.length > MAX_OPEN ? vscode.CommentThreadCollapsibleState.Collapsed : vscode.CommentThreadCollapsibleState.Expanded;
         this.cards.set(key, { thread, proposalId: h.proposal.proposalId, hunkId: h.hunk.hunkId, drawn });
@@ -99,6 +100,11 @@ function sameAnchor(a: vscode.Range | undefined, b: vscode.Range | undefined): b
   return a === b || (a !== undefined && b !== undefined && a.end.line === b.end.line);
 }
 
+/** By this the menus know what can be done with a card. */
+function context(h: PlacedHunk): string {
+  return h.fits ? "redline.hunk" : "redline.conflict";
+}
+
 function labelOf(h: PlacedHunk, n: number, of: number): string {
   const added = lineCount(h.hunk.newText);
   const removed = lineCount(h.hunk.oldText);
@@ -114,7 +120,6 @@ function comment(h: PlacedHunk, language: string, tabSize: number): vscode.Comme
     body,
     mode: vscode.CommentMode.Preview,
     author: { name: h.fits ? "Redline proposes" : "Redline" },
-    contextValue: h.fits ? "redline.hunk" : "redline.conflict",
   };
 }
 

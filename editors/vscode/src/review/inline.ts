@@ -28,7 +28,7 @@ export class InlineReview implements vscode.Disposable {
   });
   private readonly conflict = vscode.window.createTextEditorDecorationType({
     isWholeLine: true,
-    backgroundColor: new vscode.ThemeColor("mergeEditor.conflict.unhandledUnfocused.background"),
+    backgroundColor: new vscode.ThemeColor("inputValidation.warningBackground"),
     overviewRulerColor: new vscode.ThemeColor("editorOverviewRuler.warningForeground"),
     overviewRulerLane: vscode.OverviewRulerLane.Left,
   });

@@ -37,8 +37,9 @@ export function removedWords(a: string, b: string): Stretch[] {
     const t = x[head + i] as string;
     if (!kept[i]) {
       const last = marks.at(-1);
-      if (last && last.to === at) {
-        last.to += t.length;
+      // Marks with nothing but space between them are one.
+      if (last && a.slice(last.to, at).trim() === "") {
+        last.to = at + t.length;
       } else {
         marks.push({ from: at, to: at + t.length });
       }

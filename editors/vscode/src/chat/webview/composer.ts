@@ -19,7 +19,7 @@ export class Composer {
     id: "prompt",
     rows: "1",
     "aria-label": "Prompt. Enter sends, Shift+Enter starts a new line",
-    placeholder: "Ask about this project, or for a change",
+    placeholder: "Ask, or describe a change",
     spellcheck: "false",
   });
   private readonly chip = el("button", { type: "button", id: "context", class: "chip" });
@@ -80,7 +80,7 @@ export class Composer {
 
   running(on: boolean): void {
     this.stop.hidden = !on;
-    this.input.placeholder = on ? "Add something for the running turn" : "Ask about this project, or for a change";
+    this.input.placeholder = on ? "Add something for the running turn" : "Ask, or describe a change";
     this.changed();
   }
 

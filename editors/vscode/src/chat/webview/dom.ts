@@ -15,7 +15,7 @@ export function el<K extends keyof HTMLElementTagNameMap>(
 }
 
 /** A button that does not submit; its label is read out even when only its icon shows. */
-export function button(label: string, className: string, onClick: () => void, ...children: (Node | string)[]): HTMLButtonElement {
+export function button(label: string, className: string, onClick: () => void, ...children: (Node | string | undefined)[]): HTMLButtonElement {
   const b = el("button", { type: "button", class: className, "aria-label": label, title: label }, ...children);
   b.addEventListener("click", onClick);
   return b;

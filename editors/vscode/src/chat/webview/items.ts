@@ -198,7 +198,16 @@ function proposal(root: HTMLElement, item: ProposalItem, post: Post): void {
     ),
     el("ul", { class: "files" }, ...item.files.map((f) => file(f, open, post, decide))),
   );
-  if (open) {
+  if (open && item.pending === 0) {
+    card.append(
+      el(
+        "footer",
+        { class: "conflict" },
+        el("span", {}, "What is left no longer fits what you typed."),
+        button("Close the review; your text stays", "secondary push", () => decide("accept"), "Keep my text"),
+      ),
+    );
+  } else if (open) {
     card.append(
       el(
         "footer",
@@ -216,19 +225,20 @@ function proposal(root: HTMLElement, item: ProposalItem, post: Post): void {
 
 function file(f: ProposalFileItem, open: boolean, post: Post, decide: (d: "accept" | "reject", fileId: string) => void): HTMLElement {
   const li = el("li", {});
+  const done = open && f.pending === 0 && f.hunks > 0;
   const name = button(
     `Open ${f.dir ? `${f.dir}/` : ""}${f.name}`,
     "file",
     () => (f.op === "create" && open ? post({ type: "review", proposalId: "" }) : post({ type: "open", uri: f.uri, line: f.line })),
     icon("file"),
     el("span", { class: "name" }, f.name),
-    el("span", { class: "dir" }, f.dir),
+    done ? undefined : el("span", { class: "dir" }, f.dir),
   );
   li.append(name);
   if (f.op !== "edit") {
     li.append(el("span", { class: `op op-${f.op}` }, { create: "new", delete: "deleted", rename: "renamed" }[f.op] ?? f.op));
   }
-  if (open && f.pending === 0 && f.hunks > 0) {
+  if (done) {
     li.append(el("span", { class: "done" }, fileVerdict(f)));
   } else {
     li.append(counts(f.added, f.removed));

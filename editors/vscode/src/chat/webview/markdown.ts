@@ -10,7 +10,8 @@ const md = new MarkdownIt({ html: false, linkify: true, breaks: false });
 // "main.go" is no host, whatever the top-level domains say.
 md.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
 
-const allowed = /^(https?:\/\/|mailto:|file:\/\/\/|[^:]*$|[^:/]+:\d+$)/i;
+// The web, and files of the workspace with or without a line.
+const allowed = /^(https?:\/\/|mailto:|file:\/\/\/|[^:]*(:\d+)?$)/i;
 md.validateLink = (url) => allowed.test(url.trim()) && !/^\s*(javascript|vbscript|data|command):/i.test(url);
 
 md.renderer.rules["link_open"] = (tokens, i) => {
