@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -162,4 +163,17 @@ func (u *user) lines() string {
 		out = append(out, a.Subject.Command)
 	}
 	return strings.Join(out, "|")
+}
+
+// autos notes which proposals were to be applied without asking.
+type autos struct {
+	toDisk
+	got []string
+}
+
+func (r *autos) Review(ctx context.Context, p *workspace.Proposal, auto bool, updated func()) error {
+	for _, f := range p.Files {
+		r.got = append(r.got, fmt.Sprintf("%s:%v", filepath.Base(f.Path), auto))
+	}
+	return r.toDisk.Review(ctx, p, auto, updated)
 }

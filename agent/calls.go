@@ -61,7 +61,7 @@ func (s *Session) runCalls(ctx context.Context, t *turn, fcs []model.FunctionCal
 				j++
 			}
 		}
-		effect := needsDisk(calls[i].kind)
+		effect := s.needsDisk(calls[i])
 		if effect {
 			s.review(ctx, t, view, calls[:i])
 			view = s.newView()
@@ -72,7 +72,8 @@ func (s *Session) runCalls(ctx context.Context, t *turn, fcs []model.FunctionCal
 		}
 		wg.Wait()
 		if effect {
-			view = s.newView() // the command may have changed anything
+			s.review(ctx, t, view, calls[:j]) // an edit that is to be reviewed by itself
+			view = s.newView()                // the command may have changed anything
 		}
 		i = j
 	}
@@ -89,7 +90,10 @@ func isReading(k tools.Kind) bool { return k == tools.KindRead || k == tools.Kin
 
 // needsDisk reports whether what the call does may depend on the edits before it
 // being in place: commands and tools of others see no staged text.
-func needsDisk(k tools.Kind) bool { return k == tools.KindExecute || k == tools.KindOther }
+func (s *Session) needsDisk(c *call) bool {
+	_, err := s.opt.Tools.Lookup(c.fc.Name)
+	return err == nil && (c.kind == tools.KindExecute || c.kind == tools.KindOther)
+}
 
 // runCall prepares and runs one call. An edit ends up staged; everything else has
 // its response when runCall returns.

@@ -36,7 +36,8 @@ func (s *Session) review(ctx context.Context, t *turn, view *workspace.View, cal
 	updated := func() { s.emit(t.id, ProposalUpdated{p.Clone()}) }
 
 	mode, _ := s.settings()
-	err := s.opt.Reviewer.Review(ctx, p, mode == ModeAutoEdit || mode == ModeYolo, updated)
+	auto := mode == ModeYolo || mode == ModeAutoEdit && !slices.ContainsFunc(editing, func(c *call) bool { return c.change.Ask })
+	err := s.opt.Reviewer.Review(ctx, p, auto, updated)
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}

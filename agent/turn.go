@@ -30,7 +30,7 @@ func (s *Session) runTurn(ctx context.Context, t *turn, msg Message) TurnEnded {
 	if len(s.history.Contents()) == 0 {
 		s.history.AddUser(model.Text(environment(snapshot, s.opt.Now())))
 	}
-	s.history.AddUser(msg.parts(snapshot)...)
+	s.history.AddUser(append(msg.parts(snapshot), s.attach(ctx, t, msg.Text)...)...)
 
 	generator, err := s.opt.Generator(ctx)
 	if err != nil {

@@ -46,7 +46,7 @@ func NewRegistry(ts ...Tool) *Registry {
 
 // Builtin returns the built-in tools in the order the model sees them.
 func Builtin() []Tool {
-	return []Tool{ListDirectory, ReadFile, Glob, GrepSearch, Replace, WriteFile, RunShellCommand}
+	return []Tool{ListDirectory, ReadFile, ReadManyFiles, Glob, GrepSearch, Replace, WriteFile, RunShellCommand}
 }
 
 // Add registers t; a tool of the same name is replaced.

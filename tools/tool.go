@@ -96,6 +96,7 @@ type Change struct {
 	Edits  []workspace.Edit // in order, not overlapping
 	Create *NewFile
 	Done   string // what the model is told once all of it is in place
+	Ask    bool   // the user is asked even where edits are applied at once
 }
 
 // Command is a command line that a tool wants run.

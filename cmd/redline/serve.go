@@ -5,6 +5,7 @@ import (
 	"flag"
 	"io"
 	"os"
+	"path/filepath"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -75,8 +76,17 @@ func sessionSettings(getenv func(string) string, folders []string, modelName str
 		Model: modelName, MaxTurns: cfg.MaxSessionTurns, Review: cfg.Review,
 		Retry:     retry.Options{MaxAttempts: cfg.Retry.MaxAttempts, Initial: cfg.Retry.Initial, Max: cfg.Retry.MaxDelay},
 		Generator: c.generator, Auth: c.status,
-		Commands: commandPolicy(cfg), Tools: tools.NewRegistry(tools.Builtin()...).Filter(cfg.CoreTools, cfg.ExcludedTools),
+		Commands: commandPolicy(cfg), Tools: registry(getenv).Filter(cfg.CoreTools, cfg.ExcludedTools),
 	}, nil
+}
+
+// registry returns every built-in tool.
+func registry(getenv func(string) string) *tools.Registry {
+	r := tools.NewRegistry(tools.Builtin()...)
+	if home := config.Home(getenv); home != "" {
+		r.Add(tools.SaveMemory(filepath.Join(home, "GEMINI.md")))
+	}
+	return r
 }
 
 // commandPolicy returns what the settings say about command lines. Without a

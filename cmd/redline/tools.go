@@ -35,7 +35,7 @@ func runTools(ctx context.Context, std stdio, args []string) int {
 	if code, ok := parse(fs, std, args); !ok {
 		return code
 	}
-	reg := tools.NewRegistry(tools.Builtin()...)
+	reg := registry(std.getenv)
 	switch fs.Arg(0) {
 	case "list":
 		if *asJSON {

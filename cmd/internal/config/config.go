@@ -47,8 +47,8 @@ type Config struct {
 	ExcludedTools []string // tools.exclude, of the user and the project together
 	CoreTools     []string // tools.core
 
-	project bool // the file being read is the workspace's
-	Retry           Retry  // redline.retry
+	project bool  // the file being read is the workspace's
+	Retry   Retry // redline.retry
 }
 
 // Retry says how failed requests are repeated; zero values are the defaults.
