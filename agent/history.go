@@ -38,6 +38,12 @@ func (h *History) AddModel(parts []model.Part) {
 	h.contents = append(h.contents, model.Content{Role: model.RoleModel, Parts: parts})
 }
 
+// endsWithModel reports whether the model spoke last.
+func (h *History) endsWithModel() bool {
+	n := len(h.contents)
+	return n > 0 && h.contents[n-1].Role == model.RoleModel
+}
+
 // answer collects the parts of one model message as they stream in.
 type answer struct {
 	parts []model.Part

@@ -406,3 +406,34 @@ func TestPrefixIsStable(t *testing.T) {
 		t.Error("the system prompt changed")
 	}
 }
+
+// An answer that breaks off is kept, and the model is asked to go on.
+func TestBrokenStream(t *testing.T) {
+	m := agenttest.NewModel(
+		agenttest.Step{Text: []string{"first half"}, Calls: []agenttest.Call{{Name: "list_directory", Args: map[string]any{"path": "."}}}, Err: &model.Error{Kind: model.KindNetwork, Message: "reset"}},
+		agenttest.Step{Text: []string{" second half"}},
+	)
+	f := newFixture(t, m, nil, nil)
+	evs := f.run(t, "x")
+	if end := ended(evs); end.Status != agent.Completed {
+		t.Fatalf("ended %+v", end)
+	}
+	text, retries := "", 0
+	for _, ev := range evs {
+		switch b := ev.Body.(type) {
+		case agent.MessageDelta:
+			text += b.Text
+		case agent.Retry:
+			retries++
+		case agent.ToolUpdated:
+			t.Errorf("a call of the broken answer ran: %+v", b)
+		}
+	}
+	if text != "first half second half" || retries != 1 {
+		t.Errorf("shown %q with %d retries", text, retries)
+	}
+	cs := m.Requests()[1].Contents
+	if err := check(cs); err != nil || cs[1].Text() != "first half" {
+		t.Errorf("history: %v, %+v", err, cs)
+	}
+}

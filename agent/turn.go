@@ -17,6 +17,10 @@ import (
 // function call that the API itself could not read.
 const maxMalformed = 2
 
+// maxBreaks is how often in a row the model is asked to go on with an answer that
+// broke off.
+const maxBreaks = 3
+
 // runTurn is one turn, from the prompt to the event that ends it.
 func (s *Session) runTurn(ctx context.Context, t *turn, msg Message) TurnEnded {
 	s.emit(t.id, TurnStarted{})
@@ -41,7 +45,7 @@ func (s *Session) runTurn(ctx context.Context, t *turn, msg Message) TurnEnded {
 		s.emit(t.id, Retry{Attempt: attempt, Delay: delay, Reason: err.Error()})
 	}
 	generator = retry.Wrap(generator, again)
-	malformed := 0
+	malformed, breaks := 0, 0
 	for step := 1; ; step++ {
 		if step > s.opt.MaxSteps {
 			return end(Limit, fmt.Errorf("stopped after %d steps; say “continue” to let it go on", s.opt.MaxSteps))
@@ -51,9 +55,19 @@ func (s *Session) runTurn(ctx context.Context, t *turn, msg Message) TurnEnded {
 			s.emit(t.id, UserMessage{MessageID: fmt.Sprintf("%s.u%d", t.id, step), Text: text})
 		}
 		calls, finish, err := s.runStep(ctx, t, generator, fmt.Sprintf("%s.m%d", t.id, step))
+		var broken *model.Error
+		if errors.As(err, &broken) && broken.Temporary() && ctx.Err() == nil && breaks < maxBreaks && s.history.endsWithModel() {
+			// The answer broke off after it began: what came is kept and shown, and the
+			// model is asked to go on. Calls that came with it were not run.
+			breaks++
+			s.emit(t.id, Retry{Attempt: breaks, Reason: broken.Error()})
+			s.history.AddUser(model.Text("Your answer broke off on its way. Go on where it stopped, without repeating what you said."))
+			continue
+		}
 		if err != nil {
 			return end(failure(ctx, err))
 		}
+		breaks = 0
 		if finish == genai.FinishReasonMalformedFunctionCall {
 			if malformed++; malformed > maxMalformed {
 				return end(Failed, errors.New("the model keeps writing function calls that cannot be read; try again or choose another model"))
