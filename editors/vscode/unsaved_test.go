@@ -1,7 +1,6 @@
 package vscode_test
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -88,39 +87,4 @@ func TestVSCodeUnsaved(t *testing.T) {
 	if out, _ := responses[1].Output(); !strings.Contains(out, "their text stands") {
 		t.Errorf("the conflict was reported as %q", out)
 	}
-}
-
-// TestVSCodeNoKey asks without a key: the chat says what to do.
-func TestVSCodeNoKey(t *testing.T) {
-	installed(t)
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("text\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	w := start(t, setup{folder: dir, settings: map[string]any{"workbench.colorTheme": "Default High Contrast"}})
-	w.ask("Hello")
-	w.waitChat(".notice.error", "GEMINI_API_KEY")
-	w.waitChat(".notice.error button", "Set API key…")
-	w.shot("1-message")
-	w.clickChat(`.notice.error button:has-text("Set API key…")`)
-	w.wait(".quick-input-widget input[type=password]", "")
-	w.shot("2-ask")
-	w.press("Escape")
-}
-
-// TestVSCodeNoServer starts without a server program: the user is told, with a way to
-// the setting.
-func TestVSCodeNoServer(t *testing.T) {
-	installed(t)
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("text\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	w := start(t, setup{folder: dir, settings: map[string]any{"redline.server.path": filepath.Join(dir, "nothing-here")}})
-	w.wait(".notification-toast", "There is no program at")
-	w.wait(".statusbar-item.error-kind, .statusbar-item.has-background-color", "Redline")
-	w.shot("1-toast")
-	w.do(command{"op": "click", "sel": ".notification-toast .monaco-button", "has": "Open Setting"})
-	w.wait(".settings-editor .setting-item-label", "Path")
-	w.shot("2-setting")
 }

@@ -25,6 +25,7 @@ type workbench struct {
 	out   *bufio.Reader
 	shots string // folder for pictures; empty: none are kept
 	name  string // prefix of the pictures
+	data  string // folder of the editor's data
 	log   *syncBuffer
 }
 
@@ -79,7 +80,7 @@ func start(t *testing.T, s setup) *workbench {
 		}
 	}
 
-	w := &workbench{t: t, log: &syncBuffer{}, name: strings.ToLower(strings.TrimPrefix(t.Name(), "TestVSCode"))}
+	w := &workbench{t: t, data: filepath.Join(home, "server", "data"), log: &syncBuffer{}, name: strings.ToLower(strings.TrimPrefix(t.Name(), "TestVSCode"))}
 	if w.shots = os.Getenv("REDLINE_SHOTS"); w.shots != "" {
 		if err := os.MkdirAll(w.shots, 0o755); err != nil {
 			t.Fatal(err)

@@ -20,6 +20,9 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
   private ready = false;
   /** Sent with the first sight of the webview. */
   private waiting: ToWebview[] = [];
+  /** Text on its way to the webview. */
+  private streamed: { id: string; text: string } | undefined;
+  private timer: NodeJS.Timeout | undefined;
   private readonly subscriptions: vscode.Disposable[];
 
   constructor(
@@ -69,6 +72,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
   }
 
   dispose(): void {
+    clearTimeout(this.timer);
     vscode.Disposable.from(...this.subscriptions).dispose();
   }
 
@@ -81,10 +85,29 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
   }
 
   private change(c: Change): void {
+    if (c.type === "text") {
+      // A model streams faster than a screen is drawn.
+      if (this.streamed && this.streamed.id !== c.id) {
+        this.flush();
+      }
+      this.streamed = { id: c.id, text: (this.streamed?.text ?? "") + c.text };
+      this.timer ??= setTimeout(() => this.flush(), 16);
+      return;
+    }
+    this.flush();
     if (c.type === "reset") {
       this.post({ type: "reset", items: [], running: this.conversation.isRunning });
     } else {
       this.post(c);
+    }
+  }
+
+  private flush(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    if (this.streamed) {
+      this.post({ type: "text", ...this.streamed });
+      this.streamed = undefined;
     }
   }
 
@@ -108,6 +131,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
   private async receive(m: FromWebview): Promise<void> {
     switch (m.type) {
       case "ready":
+        this.streamed = undefined; // the items have it
         this.ready = true;
         this.post({ type: "reset", items: this.conversation.transcript.items, running: this.conversation.isRunning });
         this.postContext();

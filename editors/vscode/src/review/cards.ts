@@ -48,12 +48,10 @@ export class Cards implements vscode.Disposable {
           }
           return;
         }
-        const thread = this.controller.createCommentThread(document.uri, at ?? new vscode.Range(0, 0, 0, 0), [
+        // Without a range a thread stands above the first line; the typings forget that it may.
+        const thread = this.controller.createCommentThread(document.uri, at as vscode.Range, [
           comment(h, document.languageId, tabSize),
         ]);
-        if (!at) {
-          thread.range = undefined;
-        }
         thread.label = label;
         thread.canReply = false;
         thread.contextValue = context(h);

@@ -43,8 +43,8 @@ export class Reviews implements vscode.Disposable {
       vscode.workspace.onDidChangeTextDocument((e) => this.typed(e)),
       vscode.workspace.onDidCloseTextDocument((d) => this.logs.delete(d.uri.toString())),
       server.onDidChangeState((s) => {
-        if (s !== "running" && s !== "starting") {
-          this.clear();
+        if (s !== "running") {
+          this.clear(); // they are gone with the process that made them
         }
       }),
     ];

@@ -1,0 +1,107 @@
+package vscode_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"redline/agent/geminitest"
+)
+
+// TestVSCodeNoKey asks without a key: the chat says what to do, and the key that is
+// then given reaches the server.
+func TestVSCodeNoKey(t *testing.T) {
+	installed(t)
+	dir := workspace(t, map[string]string{"a.txt": "text\n"})
+	srv := geminitest.New(t, geminitest.Say("Now I can answer."))
+	w := start(t, setup{
+		folder:   dir,
+		env:      map[string]string{"GOOGLE_GEMINI_BASE_URL": srv.URL},
+		settings: map[string]any{"workbench.colorTheme": "Default High Contrast"},
+	})
+	w.ask("Hello")
+	w.waitChat(".notice.error", "GEMINI_API_KEY")
+	w.waitChat(".notice.error button", "Set API key…")
+	w.shot("1-message")
+	w.clickChat(`.notice.error button:has-text("Set API key…")`)
+	w.wait(".quick-input-widget input[type=password]", "")
+	w.shot("2-ask")
+	w.typeText(geminitest.DefaultKey)
+	w.press("Enter")
+	w.gone(".quick-input-widget")
+	w.ask("Hello again")
+	w.waitChat(".answer", "Now I can answer.")
+	if settings := read(t, filepath.Join(w.data, "User", "settings.json")); strings.Contains(settings, geminitest.DefaultKey) {
+		t.Error("the key is in the settings")
+	}
+}
+
+// TestVSCodeNoServer starts without a server program: the user is told, with a way to
+// the setting.
+func TestVSCodeNoServer(t *testing.T) {
+	installed(t)
+	dir := workspace(t, map[string]string{"a.txt": "text\n"})
+	w := start(t, setup{folder: dir, settings: map[string]any{"redline.server.path": filepath.Join(dir, "nothing-here")}})
+	w.wait(".notification-toast", "There is no program at")
+	w.wait(".statusbar-item.error-kind, .statusbar-item.has-background-color", "Redline")
+	w.shot("1-toast")
+	w.do(command{"op": "click", "sel": ".notification-toast .monaco-button", "has": "Open Setting"})
+	w.wait(".settings-editor .setting-item-label", "Path")
+	w.shot("2-setting")
+}
+
+// TestVSCodeServerDies kills the server in the middle of a review: the chat says so,
+// what it proposed is gone from the editor, and the next prompt works.
+func TestVSCodeServerDies(t *testing.T) {
+	installed(t)
+	dir := workspace(t, map[string]string{"a.txt": "one\ntwo\n"})
+	srv := geminitest.New(t,
+		geminitest.Do(edit(filepath.Join(dir, "a.txt"), "two\n", "2\n")),
+		geminitest.Say("I am back."),
+	)
+	w := start(t, setup{
+		folder: dir,
+		env:    map[string]string{"GEMINI_API_KEY": geminitest.DefaultKey, "GOOGLE_GEMINI_BASE_URL": srv.URL},
+		open:   []string{"a.txt"},
+	})
+	w.ask("Change it.")
+	w.inView(".review-widget", "Change 1 of 1")
+	pid, err := serverOf(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	w.waitChat(".notice.error", "ended in the middle of the turn")
+	w.gone(".review-widget")
+	w.ask("Still there?")
+	w.waitChat(".answer", "I am back.")
+	w.shot("1-back")
+	if got := read(t, filepath.Join(dir, "a.txt")); got != "one\ntwo\n" {
+		t.Errorf("a.txt: %q", got)
+	}
+}
+
+// serverOf finds the redline server that an editor started in dir.
+func serverOf(dir string) (int, error) {
+	procs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		return 0, err
+	}
+	for _, p := range procs {
+		cwd, err := os.Readlink(filepath.Join(p, "cwd"))
+		if err != nil || cwd != dir {
+			continue
+		}
+		cmdline, err := os.ReadFile(filepath.Join(p, "cmdline"))
+		if err == nil && strings.Contains(string(cmdline), "\x00serve\x00") {
+			return strconv.Atoi(filepath.Base(p))
+		}
+	}
+	return 0, fmt.Errorf("no redline server runs in %s", dir)
+}
