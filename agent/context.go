@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -35,7 +36,7 @@ func (s *Session) config(mode Mode, modelName string) *genai.GenerateContentConf
 	var decls []*genai.FunctionDeclaration
 	for _, t := range s.opt.Tools.All() {
 		spec := t.Spec()
-		if mode == ModePlan && !isReading(spec.Kind) {
+		if mode == ModePlan && !inPlan(spec.Kind) {
 			continue
 		}
 		decls = append(decls, &genai.FunctionDeclaration{
@@ -62,7 +63,7 @@ func hasThinking(name string) bool {
 }
 
 // environment returns what the model is told once, at the start of a session.
-func environment(s *workspace.Snapshot, now time.Time) string {
+func environment(ctx context.Context, s *workspace.Snapshot, now time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Environment of this session:\nToday's date: %s. Operating system: %s.\n", now.Format("Monday, 2 January 2006"), runtime.GOOS)
 	if folders := s.Folders(); len(folders) == 0 {
@@ -78,6 +79,9 @@ func environment(s *workspace.Snapshot, now time.Time) string {
 	}
 	if len(open) > 0 {
 		fmt.Fprintf(&b, "Files open in the editor: %s\n", strings.Join(open[:min(len(open), 50)], ", "))
+	}
+	if outline := tree(ctx, s); outline != "" {
+		fmt.Fprintf(&b, "The workspace, up to %d entries, ignored ones left out:\n%s", maxTree, outline)
 	}
 	return b.String()
 }

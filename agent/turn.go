@@ -32,7 +32,7 @@ func (s *Session) runTurn(ctx context.Context, t *turn, msg Message) TurnEnded {
 	}
 	snapshot := s.opt.Workspace.Snapshot()
 	if len(s.history.Contents()) == 0 {
-		s.history.AddUser(model.Text(environment(snapshot, s.opt.Now())))
+		s.history.AddUser(model.Text(environment(ctx, snapshot, s.opt.Now())))
 	}
 	s.history.AddUser(append(msg.parts(snapshot), s.attach(ctx, t, msg.Text)...)...)
 
