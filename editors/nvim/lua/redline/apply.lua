@@ -1,0 +1,184 @@
+--- Our own answer to workspace/applyEdit.
+---
+--- Neovim's skips the version of all documents but the first, and of any document
+--- whose version is 0, and it says `applied` of what it skipped; text typed while
+--- the edit was on its way would be overwritten. Here all documents are checked
+--- before the first is touched, and files that are not open are opened for the
+--- server first, so that it sees what became of them.
+local M = {}
+
+--- The version that the server knows the buffer by.
+---@param buf integer
+---@return integer
+function M.version(buf)
+  return vim.lsp.util.buf_versions[buf] or 0
+end
+
+---@param client vim.lsp.Client
+---@param buf integer
+local function attached(client, buf)
+  return client.attached_buffers[buf] == true
+end
+
+local function bufnr(uri)
+  return vim.uri_to_bufnr(uri)
+end
+
+--- Opens the file of uri for the server, in the background.
+---@param client vim.lsp.Client
+---@param uri string
+---@return integer? buf, string? err
+function M.open(client, uri)
+  local buf = bufnr(uri)
+  if not vim.api.nvim_buf_is_loaded(buf) then
+    local ok, err = pcall(function()
+      -- Another Neovim may have the file open. The question would take the focus;
+      -- the swap file is kept, and opening read-only makes the later :write ask.
+      local auto = vim.api.nvim_create_autocmd('SwapExists', {
+        once = true,
+        callback = function()
+          vim.v.swapchoice = 'o'
+        end,
+      })
+      vim.fn.bufload(buf)
+      pcall(vim.api.nvim_del_autocmd, auto)
+    end)
+    if not ok then
+      return nil, tostring(err)
+    end
+    vim.bo[buf].buflisted = true
+    if vim.bo[buf].filetype == '' then
+      local ft = vim.filetype.match({ buf = buf })
+      if ft then
+        vim.bo[buf].filetype = ft
+      end
+    end
+  end
+  if not attached(client, buf) and not vim.lsp.buf_attach_client(buf, client.id) then
+    return nil, 'the server could not be told of ' .. vim.api.nvim_buf_get_name(buf)
+  end
+  return buf
+end
+
+local function name(uri)
+  return vim.fn.fnamemodify(vim.uri_to_fname(uri), ':~:.')
+end
+
+---@return string? reason why the edit cannot be applied
+local function refuse(client, change)
+  if change.kind then
+    return nil
+  end
+  local doc = change.textDocument
+  local buf = bufnr(doc.uri)
+  if type(doc.version) == 'number' then
+    if not vim.api.nvim_buf_is_loaded(buf) or not attached(client, buf) then
+      return name(doc.uri) .. ' is not open any more'
+    end
+    if M.version(buf) ~= doc.version then
+      return name(doc.uri) .. ' was changed meanwhile'
+    end
+  elseif vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].modified and not attached(client, buf) then
+    -- The server has never seen this text.
+    return name(doc.uri) .. ' has unsaved changes'
+  end
+  if vim.api.nvim_buf_is_loaded(buf) and not vim.bo[buf].modifiable then
+    return name(doc.uri) .. " is not 'modifiable'"
+  end
+end
+
+--- New files are buffers until they are written, as changed files are: nothing is
+--- left behind when the user does not write them.
+local function create(client, change)
+  local path = vim.uri_to_fname(change.uri)
+  local opts = change.options or {}
+  if vim.uv.fs_stat(path) then
+    if opts.ignoreIfExists or opts.overwrite then
+      return
+    end
+    return name(change.uri) .. ' exists already'
+  end
+  local buf, err = M.open(client, change.uri)
+  if not buf then
+    return err
+  end
+  vim.api.nvim_create_autocmd('BufWritePre', {
+    buffer = buf,
+    once = true,
+    desc = 'Redline: make the folder of a new file',
+    callback = function()
+      vim.fn.mkdir(vim.fs.dirname(path), 'p')
+    end,
+  })
+end
+
+local function edit(client, change)
+  local buf, err = M.open(client, change.textDocument.uri)
+  if not buf then
+    return err
+  end
+  local why = refuse(client, change)
+  if why then
+    return why
+  end
+  local edits = {}
+  for _, e in ipairs(change.edits) do
+    edits[#edits + 1] = { range = e.range, newText = e.newText }
+  end
+  local clean = not vim.bo[buf].modified
+  -- One undo step of its own, apart from what is being typed.
+  vim.bo[buf].undolevels = vim.bo[buf].undolevels
+  vim.lsp.util.apply_text_edits(edits, buf, client.offset_encoding)
+  vim.bo[buf].undolevels = vim.bo[buf].undolevels
+  if clean and require('redline.config').get().save and vim.bo[buf].buftype == '' then
+    vim.api.nvim_buf_call(buf, function()
+      vim.cmd('silent! lockmarks update ++p')
+    end)
+  end
+end
+
+--- Applies an edit; all documents are as the edit expects them, or none is touched.
+---@param client vim.lsp.Client
+---@param params table ApplyWorkspaceEditParams
+---@return table ApplyWorkspaceEditResult
+function M.apply(client, params)
+  local changes = params.edit.documentChanges
+  if not changes then
+    changes = {}
+    for uri, edits in pairs(params.edit.changes or {}) do
+      changes[#changes + 1] = { textDocument = { uri = uri, version = vim.NIL }, edits = edits }
+    end
+  end
+  for i, change in ipairs(changes) do
+    local why = refuse(client, change)
+    if why then
+      return { applied = false, failureReason = why, failedChange = i - 1 }
+    end
+  end
+  for i, change in ipairs(changes) do
+    local ok, why
+    if change.kind == 'create' then
+      ok, why = pcall(create, client, change)
+    elseif change.kind then
+      ok, why = pcall(vim.lsp.util.apply_workspace_edit, { documentChanges = { change } }, client.offset_encoding)
+      why = not ok and why or nil
+    else
+      ok, why = pcall(edit, client, change)
+    end
+    if why then
+      return { applied = false, failureReason = tostring(why), failedChange = i - 1 }
+    end
+  end
+  return { applied = true }
+end
+
+--- The handler of workspace/applyEdit.
+function M.handler(_, params, ctx)
+  local client = vim.lsp.get_client_by_id(ctx.client_id)
+  if not client then
+    return { applied = false, failureReason = 'the client is gone' }
+  end
+  return M.apply(client, params)
+end
+
+return M

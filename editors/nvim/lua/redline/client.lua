@@ -1,0 +1,260 @@
+--- The server's process as an LSP client of Neovim.
+local config = require('redline.config')
+
+local M = {}
+
+local new = vim.fn.has('nvim-0.11') == 1
+
+---@type integer?
+local id
+local root
+-- What waits for the end of the initialization.
+local waiting = {}
+-- Set while the server ends because we asked it to.
+local stopping = false
+
+local group = vim.api.nvim_create_augroup('redline.client', {})
+
+local function stopped(c)
+  if new then
+    return c:is_stopped()
+  end
+  return c.is_stopped()
+end
+
+---@return vim.lsp.Client? the running client, initialized
+function M.get()
+  local c = id and vim.lsp.get_client_by_id(id)
+  if c and c.initialized and not stopped(c) then
+    return c
+  end
+end
+
+---@return string? the folder the server was started in
+function M.root()
+  return root
+end
+
+local function under(path)
+  return root and (path == root or vim.startswith(path, root == '/' and '/' or root .. '/'))
+end
+
+--- Reports whether the server should know the text of a buffer.
+local function wanted(buf)
+  if not vim.api.nvim_buf_is_loaded(buf) or vim.bo[buf].buftype ~= '' then
+    return false
+  end
+  local name = vim.api.nvim_buf_get_name(buf)
+  return name ~= '' and not name:match('^%a[%w+.-]+://') and under(name)
+end
+
+--- Tells the server of a buffer, unless it is none of its business.
+---@param buf integer
+function M.attach(buf)
+  if M.get() and wanted(buf) then
+    vim.lsp.buf_attach_client(buf, id)
+  end
+end
+
+local function watch()
+  vim.api.nvim_clear_autocmds({ group = group })
+  vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufNewFile', 'BufFilePost', 'BufWritePost' }, {
+    group = group,
+    desc = 'Redline: tell the server of the buffer',
+    callback = function(args)
+      M.attach(args.buf)
+      vim.schedule(function()
+        if vim.api.nvim_buf_is_valid(args.buf) then
+          require('redline.marks').refresh(args.buf)
+        end
+      end)
+    end,
+  })
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    M.attach(buf)
+  end
+end
+
+local function capabilities()
+  local caps = vim.lsp.protocol.make_client_capabilities()
+  local function marker()
+    return vim.empty_dict()
+  end
+  caps.experimental = vim.tbl_extend('force', caps.experimental or {}, {
+    redline = {
+      version = 1,
+      proposals = marker(),
+      approve = marker(),
+      ask = marker(),
+      editor = {
+        diagnostics = marker(),
+        definition = marker(),
+        references = marker(),
+        symbols = marker(),
+        hover = marker(),
+        rename = marker(),
+        openBuffers = marker(),
+        save = marker(),
+        format = marker(),
+      },
+    },
+  })
+  return caps
+end
+
+local function handlers()
+  local h = {
+    ['workspace/applyEdit'] = require('redline.apply').handler,
+    ['agent/event'] = function(_, params)
+      require('redline.session').event(params)
+    end,
+    ['agent/approve'] = function(_, params)
+      return require('redline.questions').approve(params)
+    end,
+    ['agent/ask'] = function(_, params)
+      return require('redline.questions').ask(params)
+    end,
+  }
+  for method, answer in pairs(require('redline.editor').requests) do
+    h['editor/' .. method] = function(_, params, ctx)
+      local ok, result, err = pcall(answer, params, ctx)
+      if not ok then
+        return nil, { code = -32603, message = tostring(result) }
+      end
+      return result, err
+    end
+  end
+  return h
+end
+
+local function finish(err)
+  local list = waiting
+  waiting = {}
+  for _, f in ipairs(list) do
+    f(err)
+  end
+end
+
+local function missing(cmd)
+  return ('Redline: the server %q is not there. Put it on the PATH or set cmd in require("redline").setup(); :checkhealth redline says more.'):format(
+    cmd[1]
+  )
+end
+
+local function start()
+  local opts = config.get()
+  if vim.fn.executable(opts.cmd[1]) == 0 then
+    return finish(missing(opts.cmd))
+  end
+  root = config.root()
+  stopping = false
+  local conf = {
+    name = 'redline',
+    cmd = opts.cmd,
+    cmd_cwd = root,
+    cmd_env = next(opts.env) and opts.env or nil,
+    root_dir = root,
+    workspace_folders = { { uri = vim.uri_from_fname(root), name = vim.fs.basename(root) } },
+    capabilities = capabilities(),
+    handlers = handlers(),
+    -- Staleness is judged by versions, so the server hears of each change at once.
+    flags = { debounce_text_changes = 0 },
+    on_init = function(client)
+      -- Neovim does not count the client as initialized before this returns.
+      vim.schedule(function()
+        if client.id ~= id then
+          return
+        end
+        local ext = vim.tbl_get(client.server_capabilities or {}, 'experimental', 'redline')
+        if not ext or ext.minVersion > 1 then
+          finish('Redline: this server speaks another version of the protocol; update the plugin or the server.')
+          return M.stop()
+        end
+        watch()
+        finish()
+      end)
+    end,
+    on_exit = function(code, signal, exited)
+      vim.schedule(function()
+        if exited ~= id then
+          return
+        end
+        id = nil
+        vim.api.nvim_clear_autocmds({ group = group })
+        local crashed = not stopping and vim.v.exiting == vim.NIL
+        local why = ('Redline: the server ended with code %d, signal %d; see :LspLog'):format(code, signal)
+        require('redline.session').lost(crashed and why or nil)
+        finish(why)
+      end)
+    end,
+  }
+  local ok
+  if new then
+    ok, id = pcall(vim.lsp.start, conf, { attach = false })
+  else
+    ok, id = pcall(vim.lsp.start_client, conf)
+  end
+  if not ok or not id then
+    local why = ok and 'see :LspLog' or tostring(id)
+    id = nil
+    finish('Redline: the server could not be started: ' .. why)
+  end
+end
+
+--- Calls fn(client, err) once the server runs, starting it if need be.
+---@param fn fun(client?: vim.lsp.Client, err?: string)
+function M.ready(fn)
+  local c = M.get()
+  if c then
+    return fn(c)
+  end
+  waiting[#waiting + 1] = function(err)
+    fn(not err and M.get() or nil, err)
+  end
+  if #waiting == 1 then
+    start()
+  end
+end
+
+--- Sends a request. fn(err, result) gets LSP's error object or a message as `err`.
+---@param method string
+---@param params table
+---@param fn? fun(err?: table, result?: any)
+function M.request(method, params, fn)
+  M.ready(function(client, err)
+    if not client then
+      err = { code = 0, message = err or 'Redline: the server does not run' }
+      return fn and fn(err) or vim.notify(err.message, vim.log.levels.ERROR)
+    end
+    if next(params) == nil then
+      params = vim.empty_dict()
+    end
+    local function done(e, result)
+      if fn then
+        fn(e, result)
+      elseif e then
+        vim.notify('Redline: ' .. e.message, vim.log.levels.ERROR)
+      end
+    end
+    if new then
+      client:request(method, params, done)
+    else
+      client.request(method, params, done)
+    end
+  end)
+end
+
+--- Ends the server.
+function M.stop()
+  stopping = true
+  local c = id and vim.lsp.get_client_by_id(id)
+  if c then
+    if new then
+      c:stop()
+    else
+      c.stop()
+    end
+  end
+end
+
+return M
