@@ -35,6 +35,7 @@ func TestVSCodeChat(t *testing.T) {
 	srv := geminitest.New(t,
 		gated("never", geminitest.Chunk{Text: "This takes long"}, geminitest.Chunk{Text: "."}),
 		gated("hidden", geminitest.Chunk{Text: "First half, "}, geminitest.Chunk{Text: "second half. <img src=x onerror=alert(1)> See [main.go](main.go:3).\n\n```go\nprintln(1)\n```\n"}),
+		geminitest.Step{Error: &geminitest.Error{Status: 429, Message: "Too many requests.", RetryDelay: "3s"}},
 		geminitest.Say("Hello again."),
 	)
 	w := start(t, setup{
@@ -90,12 +91,15 @@ func TestVSCodeChat(t *testing.T) {
 	w.wait(`.tab.active[data-resource-name="main.go"]`, "")
 	w.wait(".statusbar-item", "Ln 3, Col 1")
 
-	// A new session begins empty; the model knows nothing of the old one.
+	// A new session begins empty; the model knows nothing of the old one. While a
+	// request is put off, the chat counts down.
 	w.run("Redline: New Session")
 	w.waitChat(".welcome", "Ask for a change")
 	w.shot("2-welcome")
 	w.ask("Hello?")
+	w.waitChat(".retry", "Trying again in")
 	w.waitChat(".answer", "Hello again.")
+	w.do(command{"op": "gone", "in": "chat", "sel": ".retry"})
 	if last := srv.Requests()[2]; len(last.Body.Contents) != 1 {
 		t.Errorf("a new session sends %d contents", len(last.Body.Contents))
 	}

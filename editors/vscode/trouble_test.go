@@ -78,6 +78,7 @@ func TestVSCodeServerDies(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.waitChat(".notice.error", "ended in the middle of the turn")
+	w.waitChat(".proposal.closed .verdict", "Withdrawn")
 	w.gone(".review-widget")
 	w.ask("Still there?")
 	w.waitChat(".answer", "I am back.")

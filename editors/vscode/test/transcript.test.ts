@@ -146,9 +146,11 @@ test("prompts into a running turn, and prompts from elsewhere", () => {
 
 test("a lost server ends what was running", () => {
   const { t, apply } = transcript();
-  apply({ type: "turn/started" }, { type: "message/delta", messageId: "m", text: "Half" }, { type: "retry", attempt: 1, delayMs: 1, reason: "" });
+  apply({ type: "turn/started" }, { type: "message/delta", messageId: "m", text: "Half" });
+  apply({ type: "proposal/updated", proposal: proposal("open", ["pending"]) }, { type: "retry", attempt: 1, delayMs: 1, reason: "" });
   t.lost("gone");
-  assert.deepEqual(t.items.map((i) => i.kind), ["answer", "notice"]);
+  assert.deepEqual(t.items.map((i) => i.kind), ["answer", "proposal", "notice"]);
+  assert.ok(t.items[1]?.kind === "proposal" && t.items[1].state === "withdrawn");
   assert.equal(t.turn, undefined);
 });
 

@@ -75,6 +75,7 @@ const ops = {
     await page.keyboard.press("F1");
     await picker(`>${c.text}`);
     await page.locator(".quick-input-list .monaco-list-row.focused, .quick-input-list .monaco-list-row").filter({ hasText: c.text }).first().click({ timeout });
+    await page.locator(".quick-input-widget").waitFor({ state: "hidden", timeout });
   },
   async quick(c) {
     await page.keyboard.press("F1");

@@ -122,6 +122,13 @@ export class Transcript {
     this.stopStreaming();
     this.endRetry();
     this.turn = undefined;
+    for (const item of [...this.items]) {
+      if (item.kind === "proposal" && (item.state === "open" || item.state === "applying")) {
+        this.put({ ...item, state: "withdrawn" });
+      } else if (item.kind === "tool" && ["pending", "confirming", "running"].includes(item.status)) {
+        this.put({ ...item, status: "cancelled" });
+      }
+    }
     this.notice("error", text, "log");
   }
 

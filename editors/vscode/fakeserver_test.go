@@ -1,0 +1,153 @@
+package vscode_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// fakeServer, set in the environment, makes the test binary a server for the editor:
+// each prompt it gets is a JSON list of requests, which it sends to the editor one after
+// the other. Answers are appended to the file that the variable names, one a line.
+const fakeServer = "REDLINE_FAKE_SERVER"
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(fakeServer); path != "" {
+		if err := serveFake(os.Stdin, os.Stdout, path); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// message is any message of JSON-RPC.
+type message struct {
+	JSONRPC string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id,omitempty"`
+	Method  string          `json:"method,omitempty"`
+	Params  json.RawMessage `json:"params,omitempty"`
+	Result  json.RawMessage `json:"result,omitempty"`
+	Error   json.RawMessage `json:"error,omitempty"`
+}
+
+// fakeRequest is one request that the fake server sends.
+type fakeRequest struct {
+	Method string `json:"method"`
+	Params any    `json:"params"`
+}
+
+func serveFake(in io.Reader, out io.Writer, path string) error {
+	r := bufio.NewReader(in)
+	log, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	var pending []json.RawMessage // requests of the prompt that are to be sent
+	next := func() error {
+		if len(pending) == 0 {
+			return send(out, message{Method: "agent/event", Params: json.RawMessage(`{"sessionId":"s","seq":2,"event":{"type":"turn/ended","status":"completed"}}`)})
+		}
+		var q message
+		if err := json.Unmarshal(pending[0], &q); err != nil {
+			return err
+		}
+		q.ID, pending = json.RawMessage(`"f"`), pending[1:]
+		return send(out, q)
+	}
+	for {
+		m, err := receive(r)
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		result := json.RawMessage(`null`)
+		switch m.Method {
+		case "": // an answer
+			if m.Error != nil {
+				m.Result = m.Error
+			}
+			if _, err := fmt.Fprintf(log, "%s\n", m.Result); err != nil {
+				return err
+			}
+			if err := next(); err != nil {
+				return err
+			}
+			continue
+		case "initialize":
+			result = json.RawMessage(`{"serverInfo":{"name":"redline"},"capabilities":{"textDocumentSync":{"openClose":true,"change":2}}}`)
+			if _, err := fmt.Fprintf(log, "%s\n", m.Params); err != nil {
+				return err
+			}
+		case "agent/session/new":
+			result = json.RawMessage(`{"sessionId":"s","title":"","folders":[],"mode":"default","model":"m","createdAt":"","updatedAt":"","turns":0,"lastSeq":0}`)
+		case "agent/prompt":
+			var p struct{ Text string }
+			if err := json.Unmarshal(m.Params, &p); err != nil {
+				return err
+			}
+			if err := json.Unmarshal([]byte(p.Text), &pending); err != nil {
+				return err
+			}
+			result = json.RawMessage(`{"turnId":"t"}`)
+		case "exit":
+			return nil
+		}
+		if m.ID == nil {
+			continue
+		}
+		if err := send(out, message{ID: m.ID, Result: result}); err != nil {
+			return err
+		}
+		if m.Method == "agent/prompt" {
+			if err := send(out, message{Method: "agent/event", Params: json.RawMessage(`{"sessionId":"s","seq":1,"event":{"type":"turn/started"}}`)}); err != nil {
+				return err
+			}
+			if err := next(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func send(w io.Writer, m message) error {
+	m.JSONRPC = "2.0"
+	data, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "Content-Length: %d\r\n\r\n%s", len(data), data)
+	return err
+}
+
+func receive(r *bufio.Reader) (m message, err error) {
+	length := 0
+	for {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			return m, err
+		}
+		if line = strings.TrimSpace(line); line == "" {
+			break
+		}
+		if v, ok := strings.CutPrefix(line, "Content-Length:"); ok {
+			if length, err = strconv.Atoi(strings.TrimSpace(v)); err != nil {
+				return m, err
+			}
+		}
+	}
+	data := make([]byte, length)
+	if _, err := io.ReadFull(r, data); err != nil {
+		return m, err
+	}
+	return m, json.Unmarshal(data, &m)
+}

@@ -1,0 +1,117 @@
+package vscode_test
+
+import (
+	"encoding/json"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestVSCodeRequests has a server ask the editor everything it may ask: questions to the
+// user, in the chat and without it, and what the editor knows of the code.
+func TestVSCodeRequests(t *testing.T) {
+	installed(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := workspace(t, map[string]string{
+		"main.css":  ":root {\n  --main: #ff0000;\n}\na { color: var(--main); }\n",
+		"data.json": "{\"a\": 1,}\n",
+	})
+	uri := (&url.URL{Scheme: "file", Path: filepath.Join(dir, "main.css")}).String()
+	data := (&url.URL{Scheme: "file", Path: filepath.Join(dir, "data.json")}).String()
+	answers := filepath.Join(t.TempDir(), "answers")
+	w := start(t, setup{
+		folder: dir, env: map[string]string{fakeServer: answers}, open: []string{"main.css"},
+		settings: map[string]any{"redline.server.path": self, "workbench.colorTheme": "Light Modern"},
+	})
+
+	at := map[string]any{"uri": uri, "position": map[string]int{"line": 3, "character": 17}}
+	approve := map[string]any{
+		"sessionId": "s", "turnId": "t", "callId": "c1", "subject": map[string]string{"type": "command"},
+		"title": "Run a command?", "detail": "go test ./...",
+		"options": []map[string]string{
+			{"optionId": "once", "label": "Allow once", "kind": "once"},
+			{"optionId": "always", "label": "Always allow", "kind": "always"},
+			{"optionId": "no", "label": "Reject", "kind": "reject"},
+		},
+	}
+	again := map[string]any{}
+	for k, v := range approve {
+		again[k] = v
+	}
+	again["callId"] = "c2"
+	requests, err := json.Marshal([]fakeRequest{
+		{"editor/definition", at},
+		{"editor/references", at},
+		{"editor/hover", map[string]any{"uri": uri, "position": map[string]int{"line": 3, "character": 5}}},
+		{"editor/symbols", map[string]any{"uri": uri}},
+		{"editor/rename", map[string]any{"uri": uri, "position": at["position"], "newName": "--other"}},
+		{"editor/openBuffers", map[string]any{}},
+		{"editor/diagnostics", map[string]any{"uri": data, "waitMs": 5000}},
+		{"editor/format", map[string]any{"uri": uri}},
+		{"editor/save", map[string]any{"uris": []string{uri, "file:///nowhere"}}},
+		{"agent/approve", approve},
+		{"agent/ask", map[string]any{"sessionId": "s", "question": "Which one?", "options": []string{"left", "right"}}},
+		{"agent/approve", again},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.openFile("data.json") // its language starts with it
+	w.openFile("main.css")
+	w.wait(".colorpicker-color-decoration", "") // its language is ready
+	w.click(`.view-line:has-text("var(--main)")`)
+	w.press("End")
+	w.typeText(" ")
+	w.run("Redline: Focus Chat")
+	w.do(command{"op": "click", "in": "chat", "sel": "#prompt"})
+	w.typeText(string(requests))
+	w.press("Enter")
+
+	w.waitChat(".approve", "go test ./...")
+	w.shot("1-approve")
+	w.clickChat(`.approve button:has-text("Allow once")`)
+	w.waitChat(".approve .verdict", "Allow once")
+	w.wait(".quick-input-widget", "left")
+	// Out of sight of the chat a notification asks.
+	w.click(`.activitybar [aria-label^="Explorer"]`)
+	w.gone("iframe.webview.ready")
+	w.do(command{"op": "click", "sel": ".quick-input-list .monaco-list-row", "has": "right"})
+	w.wait(".notification-toast", "go test ./...")
+	w.shot("2-notification")
+	w.do(command{"op": "click", "sel": ".notification-toast .monaco-button", "has": "Reject"})
+	w.click(`.activitybar [aria-label^="Redline"]`)
+	w.waitChat(".approve .verdict", "Reject")
+	w.do(command{"op": "wait", "in": "chat", "sel": "body:not(.running)"})
+
+	lines := strings.Split(strings.TrimSpace(read(t, answers)), "\n")
+	for i, want := range [][]string{
+		{`"redline":{"version":1,"proposals":{},"approve":{},"ask":{}`, `"utf-16"`},
+		{`"uri":"` + uri + `"`, `"line":1,"character":2`},
+		{`"line":1,"character":2`, `"line":3,"character":15`},
+		{`"markdown"`, `color`},
+		{`"name":":root"`, `"selectionRange"`},
+		{`"newText":"--other"`, `"documentChanges"`},
+		{`"languageId":"css"`, `"dirty":true`},
+		{`"Trailing comma"`, `"uri":"` + data},
+		{`"newText"`},
+		{`"saved":["` + uri + `"]`, `"failed":["file:///nowhere"]`},
+		{`"optionId":"once"`},
+		{`"answer":"right"`},
+		{`"optionId":"no"`},
+	} {
+		if i >= len(lines) {
+			t.Errorf("there is no answer %d", i)
+			continue
+		}
+		for _, part := range want {
+			if !strings.Contains(lines[i], part) {
+				t.Errorf("answer %d lacks %s: %s", i, part, lines[i])
+			}
+		}
+	}
+}
