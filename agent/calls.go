@@ -88,6 +88,9 @@ func (s *Session) runCalls(ctx context.Context, t *turn, fcs []model.FunctionCal
 
 func isReading(k tools.Kind) bool { return k == tools.KindRead || k == tools.KindSearch }
 
+// inPlan reports whether a tool changes nothing, so that plan mode offers it.
+func inPlan(k tools.Kind) bool { return isReading(k) || k == tools.KindFetch }
+
 // needsDisk reports whether what the call does may depend on the edits before it
 // being in place: commands and tools of others see no staged text.
 func (s *Session) needsDisk(c *call) bool {
@@ -114,7 +117,7 @@ func (s *Session) runCall(ctx context.Context, t *turn, view *workspace.View, c 
 		return
 	}
 	c.title, c.locations = prepared.Title, prepared.Locations
-	if mode, _ := s.settings(); mode == ModePlan && !isReading(c.kind) {
+	if mode, _ := s.settings(); mode == ModePlan && !inPlan(c.kind) {
 		c.status = CallRejected
 		s.finish(t, c, "", errors.New("the session is in plan mode, in which nothing is changed; describe what you would do instead, and the user will switch the mode"))
 		return
@@ -129,7 +132,11 @@ func (s *Session) runCall(ctx context.Context, t *turn, view *workspace.View, c 
 		c.status = CallRunning
 		s.update(t, c)
 	}
-	result, err := prepared.Run(ctx)
+	run := prepared.Run
+	if prepared.RunWeb != nil {
+		run = func(ctx context.Context) (*tools.Result, error) { return prepared.RunWeb(ctx, grounder{s, t}) }
+	}
+	result, err := run(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)

@@ -118,6 +118,8 @@ type turn struct {
 	// Guarded by Session.mu.
 	steer   []string // messages for the next step
 	closing bool     // no further message is taken
+
+	generator model.ContentGenerator // what the turn talks to, once it has it
 }
 
 // Errors of [Session.Prompt] and [Session.Steer].

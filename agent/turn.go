@@ -45,6 +45,7 @@ func (s *Session) runTurn(ctx context.Context, t *turn, msg Message) TurnEnded {
 		s.emit(t.id, Retry{Attempt: attempt, Delay: delay, Reason: err.Error()})
 	}
 	generator = retry.Wrap(generator, again)
+	t.generator = generator
 	malformed, breaks := 0, 0
 	for step := 1; ; step++ {
 		if step > s.opt.MaxSteps {

@@ -25,7 +25,7 @@ var update = flag.Bool("update", false, "write what the tools do now into testda
 // TestData plays testdata/*.txtar. Such a file begins with lines that set up what
 // an archive cannot hold (see setup). Its files up to the first "call" make the
 // workspace. After that it holds calls, "TOOL JSON" on the first line, each
-// followed by what came of it: output, error, command, or diff (with what the model is told
+// followed by what came of it: output, error, command, web (needs the model), or diff (with what the model is told
 // once the edit is in place). Edits stay staged for the calls after them, as in one
 // step. $ROOT stands for the workspace.
 func TestData(t *testing.T) {
@@ -91,6 +91,13 @@ func play(t *testing.T, reg *tools.Registry, view *workspace.View, name, args st
 	call, err := reg.Prepare(view, name, json.RawMessage(args))
 	if err != nil {
 		return "error", err.Error()
+	}
+	if call.RunWeb != nil {
+		text := call.Title
+		if p := call.Permission; p != nil {
+			text += "\nneeds " + p.Subject + " " + strings.Join(p.Keys, " ")
+		}
+		return "web", text
 	}
 	res, err := call.Run(ctx)
 	if err != nil {

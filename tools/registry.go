@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"redline/tools/web"
 	"redline/workspace"
 )
 
@@ -46,7 +47,7 @@ func NewRegistry(ts ...Tool) *Registry {
 
 // Builtin returns the built-in tools in the order the model sees them.
 func Builtin() []Tool {
-	return []Tool{ListDirectory, ReadFile, ReadManyFiles, Glob, GrepSearch, Replace, WriteFile, RunShellCommand}
+	return []Tool{ListDirectory, ReadFile, ReadManyFiles, Glob, GrepSearch, Replace, WriteFile, RunShellCommand, WebFetch(web.Options{}), GoogleWebSearch}
 }
 
 // Add registers t; a tool of the same name is replaced.

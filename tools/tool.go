@@ -57,6 +57,9 @@ type Call struct {
 	Locations []Location
 	// Run does it. An error is for the model; a context's error means cancelled.
 	Run func(ctx context.Context) (*Result, error)
+	// RunWeb is set instead of Run by tools that need the model's own reach into
+	// the web.
+	RunWeb func(ctx context.Context, m Grounder) (*Result, error)
 	// Permission, if set, must be given before Run.
 	Permission *Permission
 }

@@ -20,7 +20,10 @@ type Step struct {
 	Text    []string // chunks
 	Calls   []Call
 	Finish  genai.FinishReason // STOP when empty
-	Err     error              // ends the stream after everything else, in place of Finish
+	// Grounding and URLContext come with the finish reason.
+	Grounding  *genai.GroundingMetadata
+	URLContext *genai.URLContextMetadata
+	Err        error // ends the stream after everything else, in place of Finish
 	// Gate, if set, is received from before the answer begins.
 	Gate <-chan struct{}
 	// Asked, if set, is closed when the request has come in.
@@ -134,7 +137,7 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[*model
 			if finish == "" {
 				finish = genai.FinishReasonStop
 			}
-			yield(&model.Chunk{FinishReason: finish, Usage: &genai.GenerateContentResponseUsageMetadata{
+			yield(&model.Chunk{FinishReason: finish, Grounding: step.Grounding, URLContext: step.URLContext, Usage: &genai.GenerateContentResponseUsageMetadata{
 				PromptTokenCount: 10, CandidatesTokenCount: 5, TotalTokenCount: 15,
 			}}, nil)
 		}

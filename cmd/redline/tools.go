@@ -77,6 +77,9 @@ func callTool(ctx context.Context, std stdio, reg *tools.Registry, dir, name, ar
 	if err != nil {
 		return fail(std, exitFailed, "%v", err)
 	}
+	if call.RunWeb != nil {
+		return fail(std, exitFailed, "%s needs the model and cannot be called by itself", name)
+	}
 	res, err := call.Run(ctx)
 	if err != nil {
 		return fail(std, exitFailed, "%v", err)
