@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package vscode_test drives the real VS Code workbench with the packed extension
 // and the real redline binary by mouse and keyboard. The workbench is installed by
 // testenv/install.sh; without it the tests are skipped, except where REDLINE_CI is 1.

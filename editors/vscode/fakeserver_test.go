@@ -1,8 +1,11 @@
+//go:build linux
+
 package vscode_test
 
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,7 +16,9 @@ import (
 
 // fakeServer, set in the environment, makes the test binary a server for the editor:
 // each prompt it gets is a JSON list of requests, which it sends to the editor one after
-// the other. Answers are appended to the file that the variable names, one a line.
+// the other; events among them it sends as what they are. Answers are appended to the file
+// that the variable names, one a line, and so are decisions on proposals: the first on each
+// is stale, for the proposal has moved on by one line.
 const fakeServer = "REDLINE_FAKE_SERVER"
 
 func TestMain(m *testing.M) {
@@ -51,9 +56,27 @@ func serveFake(in io.Reader, out io.Writer, path string) error {
 	}
 	defer log.Close()
 	var pending []json.RawMessage // requests of the prompt that are to be sent
+	proposal := map[string]any{}  // of the last event that had one
 	next := func() error {
+		for len(pending) > 0 && strings.Contains(string(pending[0]), `"agent/event"`) {
+			var q struct {
+				Method string
+				Params json.RawMessage
+			}
+			var p struct {
+				Event struct{ Proposal map[string]any }
+			}
+			if err := errors.Join(json.Unmarshal(pending[0], &q), json.Unmarshal(q.Params, &p)); err != nil {
+				return err
+			}
+			proposal, pending = p.Event.Proposal, pending[1:]
+			if err := send(out, message{Method: q.Method, Params: q.Params}); err != nil {
+				return err
+			}
+			return nil // the turn goes on when the proposal is decided
+		}
 		if len(pending) == 0 {
-			return send(out, message{Method: "agent/event", Params: json.RawMessage(`{"sessionId":"s","seq":2,"event":{"type":"turn/ended","status":"completed"}}`)})
+			return send(out, message{Method: "agent/event", Params: json.RawMessage(`{"sessionId":"s","seq":9,"event":{"type":"turn/ended","status":"completed"}}`)})
 		}
 		var q message
 		if err := json.Unmarshal(pending[0], &q); err != nil {
@@ -99,6 +122,25 @@ func serveFake(in io.Reader, out io.Writer, path string) error {
 				return err
 			}
 			result = json.RawMessage(`{"turnId":"t"}`)
+		case "agent/proposal/resolve":
+			if _, err := fmt.Fprintf(log, "%s\n", m.Params); err != nil {
+				return err
+			}
+			stale := proposal["rev"] == 1.0
+			proposal["rev"] = proposal["rev"].(float64) + 1
+			if !stale {
+				proposal["state"] = "settled"
+			}
+			if result, err = json.Marshal(proposal); err != nil {
+				return err
+			}
+			if stale {
+				failed := fmt.Sprintf(`{"code":-32801,"message":"the proposal has changed since","data":{"kind":"stale","rev":2,"proposal":%s}}`, result)
+				if err := send(out, message{ID: m.ID, Error: json.RawMessage(failed)}); err != nil {
+					return err
+				}
+				continue
+			}
 		case "exit":
 			return nil
 		}
@@ -107,6 +149,11 @@ func serveFake(in io.Reader, out io.Writer, path string) error {
 		}
 		if err := send(out, message{ID: m.ID, Result: result}); err != nil {
 			return err
+		}
+		if m.Method == "agent/proposal/resolve" {
+			if err := next(); err != nil {
+				return err
+			}
 		}
 		if m.Method == "agent/prompt" {
 			if err := send(out, message{Method: "agent/event", Params: json.RawMessage(`{"sessionId":"s","seq":1,"event":{"type":"turn/started"}}`)}); err != nil {

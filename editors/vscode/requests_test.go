@@ -1,3 +1,5 @@
+//go:build linux
+
 package vscode_test
 
 import (
@@ -112,6 +114,55 @@ func TestVSCodeRequests(t *testing.T) {
 			if !strings.Contains(lines[i], part) {
 				t.Errorf("answer %d lacks %s: %s", i, part, lines[i])
 			}
+		}
+	}
+}
+
+// TestVSCodeStale decides on a state of a proposal that the server has left: the decision
+// is made again on the present one, without a word to the user.
+func TestVSCodeStale(t *testing.T) {
+	installed(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := workspace(t, map[string]string{"a.txt": "one\ntwo\n"})
+	answers := filepath.Join(t.TempDir(), "answers")
+	w := start(t, setup{
+		folder: dir, env: map[string]string{fakeServer: answers}, open: []string{"a.txt"},
+		settings: map[string]any{"redline.server.path": self},
+	})
+	position := func(line int) map[string]int { return map[string]int{"line": line, "character": 0} }
+	event, err := json.Marshal([]fakeRequest{{"agent/event", map[string]any{
+		"sessionId": "s", "seq": 2, "turnId": "t", "event": map[string]any{
+			"type": "proposal/updated", "proposal": map[string]any{
+				"proposalId": "p", "rev": 1, "sessionId": "s", "turnId": "t", "callIds": []string{}, "title": "Edit a.txt",
+				"state": "open", "diff": "", "files": []any{map[string]any{
+					"fileId": "f", "uri": (&url.URL{Scheme: "file", Path: filepath.Join(dir, "a.txt")}).String(), "op": "edit",
+					"base": map[string]any{"version": nil, "hash": "", "eol": "lf", "bom": false, "encoding": "utf-8"},
+					"hunks": []any{map[string]any{
+						"hunkId": "h", "range": map[string]any{"start": position(1), "end": position(2)},
+						"oldText": "two\n", "newText": "2\n", "state": "pending",
+					}},
+				}},
+			},
+		},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.ask(string(event))
+	w.inView(".review-widget", "Change 1 of 1")
+	w.click(`.review-widget .comment-body a:has-text("Accept")`)
+	w.gone(".review-widget")
+	w.do(command{"op": "wait", "in": "chat", "sel": "body:not(.running)"})
+	lines := strings.Split(strings.TrimSpace(read(t, answers)), "\n")
+	if len(lines) != 3 { // initialize and two decisions
+		t.Fatalf("the server was told %q", lines)
+	}
+	for i, rev := range []string{`"rev":1`, `"rev":2`} {
+		if !strings.Contains(lines[i+1], rev) || !strings.Contains(lines[i+1], `{"target":{"hunkId":"h"},"decision":"accept"}`) {
+			t.Errorf("decision %d: %s", i, lines[i+1])
 		}
 	}
 }

@@ -44,7 +44,7 @@ export class Questions {
   }
 
   private async notify(p: ApproveParams): Promise<string | undefined> {
-    const text = p.detail ? `${p.title}: ${p.detail}` : p.title;
+    const text = p.detail ? `${p.title}${/\p{P}$/u.test(p.title) ? "" : ":"} ${p.detail}` : p.title;
     const picked = await vscode.window.showWarningMessage(
       text.length > 300 ? `${text.slice(0, 300)}…` : text,
       ...p.options.map((o) => ({ title: o.label, optionId: o.optionId })),
