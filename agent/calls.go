@@ -163,7 +163,10 @@ func (s *Session) runCall(ctx context.Context, t *turn, view *workspace.View, c 
 
 // finish gives a call its response and shows it.
 func (s *Session) finish(t *turn, c *call, output string, err error) {
-	c.output, c.err = output, err
+	c.output, c.err = s.shorten(output, maxResult, false), err
+	if err != nil && len(err.Error()) > maxResult {
+		c.err = errors.New(s.shorten(err.Error(), maxResult, false))
+	}
 	switch {
 	case c.status == CallRejected || c.status == CallCancelled:
 	case errors.Is(err, errCancelled) || errors.Is(err, context.Canceled):

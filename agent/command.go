@@ -14,7 +14,8 @@ import (
 
 // Limits of one command.
 const (
-	maxCommandOutput = 48 << 10               // bytes of output that the model is told
+	maxCommandOutput = 16 << 20               // bytes of output that are kept
+	maxCommandTold   = 48 << 10               // bytes of output that the model is told
 	maxLiveOutput    = 1 << 20                // bytes of output that are shown as they come
 	silence          = 5 * time.Minute        // without output, after which a command is ended
 	killDelay        = 500 * time.Millisecond // for a command to end by itself when told to
@@ -64,9 +65,11 @@ func (s *Session) runCommand(ctx context.Context, t *turn, c *call, cmd *tools.C
 		s.background = append(s.background, r.Leftover())
 	}
 	if r.Canceled {
+		r.Output = s.shorten(r.Output, maxCommandTold, true)
 		s.finish(t, c, "", fmt.Errorf("%w while the command ran; its processes were ended. Its output until then:\n%s", context.Cause(ctx), r.Output))
 		return
 	}
+	r.Output = s.shorten(r.Output, maxCommandTold, true)
 	c.display = commandDisplay(r)
 	s.finish(t, c, commandText(r, logFile, s.rel(unsaved)), nil)
 }

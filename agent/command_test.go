@@ -130,7 +130,7 @@ func TestCommandOutput(t *testing.T) {
 		t.Errorf("live output of %d bytes: %.40q", len(live), live)
 	}
 	got := b.m.Responses(1)[0].Output
-	if len(got) > 60<<10 || !strings.Contains(got, "bold\n1\n") || !strings.Contains(got, "\n100000\n") || !strings.Contains(got, "bytes") {
+	if len(got) > 60<<10 || !strings.Contains(got, "bold\n1\n") || !strings.Contains(got, "\n100000\n") || !strings.Contains(got, "read on with read_file") {
 		t.Errorf("the model is told %d bytes: %.60q", len(got), got)
 	}
 	if got := b.statuses("run_shell_command"); got != "pending running completed" {

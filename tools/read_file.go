@@ -20,6 +20,7 @@ import (
 const (
 	maxReadLines = 2000 // lines without a limit of the model's own
 	maxLineRunes = 2000 // characters of one line
+	maxReadBytes = 120 << 10
 )
 
 // ReadFile is the tool read_file.
@@ -121,11 +122,15 @@ func page(s string, p readFileParams) (out string, first, last, total, cut int) 
 		first = *p.Offset
 	}
 	var b strings.Builder
+	full := false // no further line fits
 	for rest := s; rest != ""; total++ {
 		n := diff.NextLine(rest)
 		line := rest[:n]
 		rest = rest[n:]
 		if total < first || total-first >= limit {
+			continue
+		}
+		if full = full || b.Len()+min(n, 4*maxLineRunes) > maxReadBytes && b.Len() > 0; full {
 			continue
 		}
 		last = total + 1
