@@ -58,7 +58,7 @@ func serveFake(in io.Reader, out io.Writer, path string) error {
 	var pending []json.RawMessage // requests of the prompt that are to be sent
 	proposal := map[string]any{}  // of the last event that had one
 	next := func() error {
-		for len(pending) > 0 && strings.Contains(string(pending[0]), `"agent/event"`) {
+		if len(pending) > 0 && strings.Contains(string(pending[0]), `"agent/event"`) {
 			var q struct {
 				Method string
 				Params json.RawMessage

@@ -267,20 +267,6 @@ func (w *workbench) waitChat(sel, has string) {
 	w.do(command{"op": "wait", "in": "chat", "sel": sel, "has": has})
 }
 
-// textOf returns the text of the first element that sel finds; in the chat if chat is set.
-func (w *workbench) textOf(sel string, chat bool) string {
-	w.t.Helper()
-	c := command{"op": "text", "sel": sel}
-	if chat {
-		c["in"] = "chat"
-	}
-	var s string
-	if err := json.Unmarshal(w.do(c), &s); err != nil {
-		w.t.Fatal(err)
-	}
-	return s
-}
-
 // until waits until a JavaScript expression of the page is true.
 func (w *workbench) until(js string) { w.t.Helper(); w.do(command{"op": "until", "js": js}) }
 
