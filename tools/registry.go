@@ -61,6 +61,16 @@ func (r *Registry) Add(t Tool) {
 	r.tools[name] = &entry{t, sync.OnceValues(func() (*schema, error) { return compile(t.Spec()) })}
 }
 
+// Remove takes tools out; names that are not there are ignored.
+func (r *Registry) Remove(names ...string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, n := range names {
+		delete(r.tools, n)
+		r.order = slices.DeleteFunc(r.order, func(o string) bool { return o == n })
+	}
+}
+
 // All returns the tools in the order they were added.
 func (r *Registry) All() []Tool {
 	r.mu.RLock()
@@ -92,7 +102,13 @@ func (r *Registry) Prepare(v *workspace.View, name string, args json.RawMessage)
 	r.mu.RLock()
 	e := r.tools[name]
 	r.mu.RUnlock()
+	if e == nil {
+		return nil, fmt.Errorf("tool %q has just gone", name)
+	}
 	s, err := e.compile()
+	if err != nil && t.Spec().Lenient {
+		return t.Prepare(v, args)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("tool %s: %w", name, err)
 	}
@@ -132,6 +148,10 @@ func (s *schema) check(spec *Spec, args json.RawMessage) (json.RawMessage, error
 		value, target := in[name], name
 		if _, known := s.types[name]; !known {
 			alias, ok := spec.Aliases[name]
+			if !ok && spec.Lenient {
+				out[name] = value
+				continue
+			}
 			if !ok {
 				problems = append(problems, fmt.Sprintf("there is no parameter %q (the parameters are: %s)", name, strings.Join(slices.Sorted(maps.Keys(s.types)), ", ")))
 				continue

@@ -37,6 +37,9 @@ type Spec struct {
 	// Aliases maps other names of parameters to the ones in Schema. A name that
 	// maps to "" is accepted and dropped.
 	Aliases map[string]string
+	// Lenient passes on parameters that Schema does not name, and everything when
+	// Schema cannot be understood: whoever made the tool checks them.
+	Lenient bool
 }
 
 // ReadOnly reports whether calls change nothing, so that they may run side by side
