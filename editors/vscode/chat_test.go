@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"redline/agent/geminitest"
 )
@@ -149,23 +148,16 @@ func TestVSCodeCreate(t *testing.T) {
 	w.waitChat(".proposal.closed .verdict", "2 accepted, 1 rejected")
 	w.waitChat(".answer", "All right.")
 	w.gone(".codelens-decoration")
+	// The editor opens what was changed and is not saved.
+	w.wait(`.tab.dirty[data-resource-name="new.md"]`, "")
 	w.shot("3-decided")
 	w.run("File: Save All")
 	w.gone(".tab.dirty")
 	if got := read(t, list); got != "zero\none\ntwo\nthree\n" {
 		t.Errorf("list.txt: %q", got)
 	}
-	// A file that is created and not opened is saved through the editor's own document.
-	deadline := time.Now().Add(10 * time.Second)
-	for {
-		data, err := os.ReadFile(fresh)
-		if err == nil && string(data) == "# New\n\nA file that was not there.\n" {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("new.md: %q %v", data, err)
-		}
-		w.run("File: Save All")
+	if got := read(t, fresh); got != "# New\n\nA file that was not there.\n" {
+		t.Errorf("new.md: %q", got)
 	}
 	var told []string
 	for _, r := range srv.Requests()[1].Last().Responses() {

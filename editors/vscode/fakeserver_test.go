@@ -70,10 +70,8 @@ func serveFake(in io.Reader, out io.Writer, path string) error {
 				return err
 			}
 			proposal, pending = p.Event.Proposal, pending[1:]
-			if err := send(out, message{Method: q.Method, Params: q.Params}); err != nil {
-				return err
-			}
-			return nil // the turn goes on when the proposal is decided
+			// The turn goes on when the proposal is decided.
+			return send(out, message{Method: q.Method, Params: q.Params})
 		}
 		if len(pending) == 0 {
 			return send(out, message{Method: "agent/event", Params: json.RawMessage(`{"sessionId":"s","seq":9,"event":{"type":"turn/ended","status":"completed"}}`)})

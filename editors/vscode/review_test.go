@@ -117,6 +117,7 @@ func TestVSCodeReview(t *testing.T) {
 
 	// What is on screen is saved, and is right to the byte.
 	w.wait(`.tab.dirty[data-resource-name="equate.go"]`, "")
+	w.wait(`.tab.dirty[data-resource-name="sort.go"]`, "") // opened by the editor, since it is not saved
 	w.shot("6-decided")
 	w.run("File: Save All")
 	w.gone(`.tab.dirty`)
