@@ -17,47 +17,48 @@ end
 ---@param client vim.lsp.Client
 ---@param buf integer
 local function attached(client, buf)
-  return client.attached_buffers[buf] == true
+  -- The value differs between versions of Neovim.
+  return client.attached_buffers[buf] ~= nil
 end
 
 local function bufnr(uri)
   return vim.uri_to_bufnr(uri)
 end
 
---- Opens the file of uri for the server, in the background.
----@param client vim.lsp.Client
+-- Loads the file of uri in the background.
 ---@param uri string
 ---@return integer? buf, string? err
-function M.open(client, uri)
+local function load(uri)
   local buf = bufnr(uri)
-  if not vim.api.nvim_buf_is_loaded(buf) then
-    local ok, err = pcall(function()
-      -- Another Neovim may have the file open. The question would take the focus;
-      -- the swap file is kept, and opening read-only makes the later :write ask.
-      local auto = vim.api.nvim_create_autocmd('SwapExists', {
-        once = true,
-        callback = function()
-          vim.v.swapchoice = 'o'
-        end,
-      })
-      vim.fn.bufload(buf)
-      pcall(vim.api.nvim_del_autocmd, auto)
-    end)
-    if not ok then
-      return nil, tostring(err)
-    end
-    vim.bo[buf].buflisted = true
-    if vim.bo[buf].filetype == '' then
-      local ft = vim.filetype.match({ buf = buf })
-      if ft then
-        vim.bo[buf].filetype = ft
-      end
-    end
+  if vim.api.nvim_buf_is_loaded(buf) then
+    return buf
   end
-  if not attached(client, buf) and not vim.lsp.buf_attach_client(buf, client.id) then
-    return nil, 'the server could not be told of ' .. vim.api.nvim_buf_get_name(buf)
+  -- Another Neovim may have the file open. The question would take the focus; the
+  -- swap file is kept, and opening read-only makes the later :write ask.
+  local auto = vim.api.nvim_create_autocmd('SwapExists', {
+    once = true,
+    callback = function()
+      vim.v.swapchoice = 'o'
+    end,
+  })
+  local ok, err = pcall(vim.fn.bufload, buf)
+  pcall(vim.api.nvim_del_autocmd, auto)
+  if not ok then
+    return nil, tostring(err)
+  end
+  vim.bo[buf].buflisted = true
+  if vim.bo[buf].filetype == '' then
+    vim.bo[buf].filetype = vim.filetype.match({ buf = buf }) or ''
   end
   return buf
+end
+
+-- Has the server told of a loaded buffer.
+---@return string? err
+local function attach(client, buf)
+  if not attached(client, buf) and not vim.lsp.buf_attach_client(buf, client.id) then
+    return 'the server could not be told of ' .. vim.api.nvim_buf_get_name(buf)
+  end
 end
 
 local function name(uri)
@@ -98,7 +99,7 @@ local function create(client, change)
     end
     return name(change.uri) .. ' exists already'
   end
-  local buf, err = M.open(client, change.uri)
+  local buf, err = load(change.uri)
   if not buf then
     return err
   end
@@ -112,8 +113,30 @@ local function create(client, change)
   })
 end
 
+-- The text of an empty buffer is a blank line to Neovim, and nothing to the server.
+-- So it is set as a whole.
+local function fill(client, buf, edits)
+  local text = table.concat(vim.tbl_map(function(e)
+    return e.newText
+  end, edits))
+  local lines = vim.split((text:gsub('\r\n', '\n')), '\n', { plain = true })
+  if #lines > 1 and lines[#lines] == '' then
+    lines[#lines] = nil
+  else
+    vim.bo[buf].endofline, vim.bo[buf].fixendofline = false, false
+  end
+  if text:find('\r\n', 1, true) then
+    vim.bo[buf].fileformat = 'dos'
+  end
+  local err = attach(client, buf)
+  if not err then
+    vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+  end
+  return err
+end
+
 local function edit(client, change)
-  local buf, err = M.open(client, change.textDocument.uri)
+  local buf, err = load(change.textDocument.uri)
   if not buf then
     return err
   end
@@ -121,14 +144,25 @@ local function edit(client, change)
   if why then
     return why
   end
-  local edits = {}
-  for _, e in ipairs(change.edits) do
-    edits[#edits + 1] = { range = e.range, newText = e.newText }
-  end
   local clean = not vim.bo[buf].modified
+  local empty = vim.api.nvim_buf_line_count(buf) == 1 and vim.api.nvim_buf_get_offset(buf, 1) <= 1
   -- One undo step of its own, apart from what is being typed.
   vim.bo[buf].undolevels = vim.bo[buf].undolevels
-  vim.lsp.util.apply_text_edits(edits, buf, client.offset_encoding)
+  if empty and clean and not attached(client, buf) then
+    why = fill(client, buf, change.edits)
+  else
+    why = attach(client, buf)
+    local edits = {}
+    for _, e in ipairs(change.edits) do
+      edits[#edits + 1] = { range = e.range, newText = e.newText }
+    end
+    if not why then
+      vim.lsp.util.apply_text_edits(edits, buf, client.offset_encoding)
+    end
+  end
+  if why then
+    return why
+  end
   vim.bo[buf].undolevels = vim.bo[buf].undolevels
   if clean and require('redline.config').get().save and vim.bo[buf].buftype == '' then
     vim.api.nvim_buf_call(buf, function()

@@ -45,7 +45,13 @@ local function wanted(buf)
     return false
   end
   local name = vim.api.nvim_buf_get_name(buf)
-  return name ~= '' and not name:match('^%a[%w+.-]+://') and under(name)
+  if name == '' or name:match('^%a[%w+.-]+://') or not under(name) then
+    return false
+  end
+  -- An empty buffer of a file that is not there is a blank line to the server: a file
+  -- that has been taken. It is told when something is typed.
+  local empty = vim.api.nvim_buf_line_count(buf) == 1 and vim.api.nvim_buf_get_offset(buf, 1) <= 1
+  return not empty or vim.bo[buf].modified or vim.uv.fs_stat(name) ~= nil
 end
 
 --- Tells the server of a buffer, unless it is none of its business.
@@ -58,7 +64,7 @@ end
 
 local function watch()
   vim.api.nvim_clear_autocmds({ group = group })
-  vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufNewFile', 'BufFilePost', 'BufWritePost' }, {
+  vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufNewFile', 'BufFilePost', 'BufWritePost', 'BufModifiedSet' }, {
     group = group,
     desc = 'Redline: tell the server of the buffer',
     callback = function(args)

@@ -18,8 +18,8 @@ M.defaults = {
   save = false,
   --- How the chat opens: a |:vertical|-style command before the split.
   chat = { split = 'botright vertical', width = 0.4 },
-  --- Maps in buffers with hunks to decide, in place while there are any. A map the
-  --- user has in the buffer is left alone; false switches one off.
+  --- Maps that are there while there are hunks to decide: next and prev everywhere,
+  --- the others in buffers with hunks. Maps the user has stay; false switches one off.
   keys = {
     next = ']r',
     prev = '[r',

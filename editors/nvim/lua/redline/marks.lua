@@ -230,25 +230,41 @@ local actions = {
   diff = { 'diff', 'show as a diff' },
 }
 
-local function map(buf)
+-- Sets the maps of some actions, in a buffer or everywhere, except where the user
+-- has one, and returns what takes them away again.
+local function map(names, buf)
   local mine = {}
-  for action, lhs in pairs(config.get().keys) do
+  for _, action in ipairs(names) do
+    local lhs = config.get().keys[action]
     local a = actions[action]
-    local taken = a and lhs and api.nvim_buf_call(buf, function()
-      local m = vim.fn.maparg(lhs, 'n', false, true)
-      return m.buffer == 1
-    end)
-    if a and lhs and not taken then
+    local taken = false
+    for _, m in ipairs(lhs and (buf and api.nvim_buf_get_keymap(buf, 'n') or api.nvim_get_keymap('n')) or {}) do
+      taken = taken or vim.keycode(lhs:gsub('<LocalLeader>', (vim.g.maplocalleader or '\\'):gsub('%%', '%%%%'))) == vim.keycode(m.lhs)
+    end
+    if lhs and not taken then
       vim.keymap.set('n', lhs, '<Cmd>Redline ' .. a[1] .. '<CR>', { buffer = buf, desc = 'Redline: ' .. a[2] })
       mine[#mine + 1] = lhs
     end
   end
-  return mine
+  return function()
+    for _, lhs in ipairs(mine) do
+      pcall(vim.keymap.del, 'n', lhs, { buffer = buf })
+    end
+  end
 end
 
-local function unmap(buf, mine)
-  for _, lhs in ipairs(mine) do
-    pcall(vim.keymap.del, 'n', lhs, { buffer = buf })
+-- Takes away the maps that go from hunk to hunk; nil while there are none.
+local leave
+
+--- Puts the maps that go from hunk to hunk, over files too, in place or takes them
+--- away.
+---@param on boolean
+function M.navigation(on)
+  if on and not leave then
+    leave = map({ 'next', 'prev' })
+  elseif not on and leave then
+    leave()
+    leave = nil
   end
 end
 
@@ -265,11 +281,11 @@ function M.refresh(buf)
   end
   api.nvim_buf_clear_namespace(buf, ns, 0, -1)
   if #hunks == 0 then
-    unmap(buf, shown[buf].maps)
+    shown[buf].unmap()
     shown[buf] = nil
     return
   end
-  local s = shown[buf] or { maps = map(buf) }
+  local s = shown[buf] or { unmap = map({ 'accept', 'reject', 'amend', 'diff' }, buf) }
   s.places = {}
   shown[buf] = s
   for i, h in ipairs(hunks) do

@@ -91,6 +91,7 @@ local function show(p)
       require('redline.marks').refresh(b)
     end
   end
+  require('redline.marks').navigation(M.count() > 0)
   require('redline.diffview').refresh()
   require('redline.quickfix').refresh()
 end
@@ -102,7 +103,7 @@ local function announce(p)
   end
   local words = ('Redline: %d hunk%s in %d file%s to review'):format(hunks, hunks == 1 and '' or 's', files, files == 1 and '' or 's')
   local key = require('redline.config').get().keys.next
-  vim.notify(words .. (key and ' (:Redline next, or ' .. key .. ' beside one)' or ' (:Redline next)'))
+  vim.notify(words .. (key and ' (' .. key .. ')' or ' (:Redline next)'))
 end
 
 --- Takes a proposal's newest state.
@@ -201,7 +202,7 @@ function M.resolve(p, decision, fn)
         vim.notify('Redline: ' .. err.message, vim.log.levels.WARN)
       elseif now then
         M.update(now)
-        M.told(p, now)
+        M.told(p, now, decision.decision)
       end
       if fn then
         fn(err, now)
@@ -211,8 +212,11 @@ function M.resolve(p, decision, fn)
   send(p.rev)
 end
 
---- Says what did not land. What did can be seen.
-function M.told(before, now)
+--- Says what did not land as decided. What did can be seen.
+---@param before table
+---@param now table
+---@param decision string
+function M.told(before, now, decision)
   local was = {}
   for _, f in ipairs(before.files) do
     for _, h in ipairs(f.hunks) do
@@ -221,7 +225,8 @@ function M.told(before, now)
   end
   for _, f in ipairs(now.files) do
     for _, h in ipairs(f.hunks) do
-      if h.state == 'conflict' and was[h.hunkId] == 'pending' then
+      local kept = h.state == 'conflict' or h.state == 'amended' and decision == 'accept'
+      if kept and was[h.hunkId] == 'pending' then
         local name = vim.fn.fnamemodify(vim.uri_to_fname(f.uri), ':~:.')
         local why = h.reason and h.reason ~= '' and h.reason or 'the lines were changed meanwhile; your text was kept'
         vim.notify(('Redline: a hunk of %s was not applied: %s'):format(name, why), vim.log.levels.WARN)

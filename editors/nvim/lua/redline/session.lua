@@ -13,6 +13,7 @@ local M = {}
 ---@field seq integer the last event's number
 ---@field state string what the statusline says: idle, waiting, thinking, answering, tool, retry, confirm
 ---@field usage? table
+---@field ended? integer how many turns ended
 
 ---@type table<string, redline.Session>
 M.all = {}
@@ -213,7 +214,7 @@ function M.event(p)
   if t == 'turn/started' then
     s.running, s.state = true, 'waiting'
   elseif t == 'turn/ended' then
-    s.running, s.state = false, 'idle'
+    s.running, s.state, s.ended = false, 'idle', (s.ended or 0) + 1
   elseif states[t] then
     s.state = states[t]
   elseif t == 'tool/updated' then

@@ -18,10 +18,11 @@ function M.text()
     return ''
   end
   local parts = {}
-  if words[s.state] and words[s.state] ~= '' then
+  local n = require('redline.review').count()
+  -- A call that waits for the review asks nothing else.
+  if words[s.state] and words[s.state] ~= '' and not (s.state == 'confirm' and n > 0) then
     parts[#parts + 1] = words[s.state]
   end
-  local n = require('redline.review').count()
   if n > 0 then
     parts[#parts + 1] = n == 1 and '1 hunk' or n .. ' hunks'
   end
