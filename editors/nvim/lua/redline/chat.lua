@@ -73,8 +73,7 @@ local function write(fn, typed)
     return api.nvim_win_get_cursor(win)[1] > input_start()
   end, vim.fn.win_findbuf(buf))
   writing = true
-  local undolevels, modifiable = vim.bo[buf].undolevels, vim.bo[buf].modifiable
-  vim.bo[buf].modifiable = true
+  local undolevels = vim.bo[buf].undolevels
   vim.bo[buf].undolevels = -1
   local before = api.nvim_buf_line_count(buf)
   local ok, err = pcall(fn)
@@ -82,7 +81,6 @@ local function write(fn, typed)
     drawn = drawn + api.nvim_buf_line_count(buf) - before
   end
   vim.bo[buf].undolevels = undolevels
-  vim.bo[buf].modifiable = modifiable
   vim.bo[buf].modified = false
   writing = false
   follow(wins)
@@ -279,14 +277,16 @@ function M.send()
   require('redline.session').prompt(text, with)
 end
 
--- The transcript is read-only, the prompt is not.
-local function guard()
-  local line = api.nvim_win_get_cursor(0)[1]
-  vim.bo[buf].modifiable = line > input_start()
+-- Who starts to type in the transcript types in the prompt.
+local function to_prompt()
+  if api.nvim_win_get_cursor(0)[1] <= input_start() then
+    local last = api.nvim_buf_line_count(buf)
+    api.nvim_win_set_cursor(0, { last, #vim.fn.getline(last) })
+    vim.v.char = 'moved' -- else Neovim puts the cursor back
+  end
 end
 
--- Commands with a range, and undo, reach into the transcript all the same; then it is
--- put back, and what was typed is kept.
+-- The transcript is put back when a command changes it, and what was typed is kept.
 local function mend(_, _, _, first, last, new_last)
   if writing then
     return
@@ -385,7 +385,7 @@ local function create()
   vim.bo[buf].completefunc = "v:lua.require'redline.chat'.complete"
   redraw_all()
   local group = api.nvim_create_augroup('redline.chat', {})
-  api.nvim_create_autocmd({ 'CursorMoved', 'CursorMovedI', 'BufEnter' }, { group = group, buffer = buf, callback = guard })
+  api.nvim_create_autocmd('InsertEnter', { group = group, buffer = buf, callback = to_prompt })
   api.nvim_create_autocmd('BufWinEnter', {
     group = group,
     buffer = buf,
@@ -445,7 +445,6 @@ function M.open(opts)
     M.title()
   end
   api.nvim_win_set_cursor(0, { api.nvim_buf_line_count(buf), 0 })
-  guard()
   hint()
 end
 
