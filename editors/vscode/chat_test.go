@@ -38,6 +38,7 @@ func TestVSCodeChat(t *testing.T) {
 		gated("hidden", geminitest.Chunk{Text: "First half, "}, geminitest.Chunk{Text: "second half. <img src=x onerror=alert(1)> See [main.go](main.go:3).\n\n```go\nprintln(1)\n```\n"}),
 		geminitest.Step{Error: &geminitest.Error{Status: 429, Message: "Too many requests.", RetryDelay: "3s"}},
 		geminitest.Say("Hello again."),
+		gated("never", geminitest.Chunk{Text: "Busy"}, geminitest.Chunk{Text: "."}),
 	)
 	w := start(t, setup{
 		folder: dir,
@@ -104,6 +105,17 @@ func TestVSCodeChat(t *testing.T) {
 	if last := srv.Requests()[2]; len(last.Body.Contents) != 1 {
 		t.Errorf("a new session sends %d contents", len(last.Body.Contents))
 	}
+
+	// A new session in the middle of a turn ends the turn, and shows nothing of its end.
+	w.ask("Once more?")
+	w.waitChat(".answer.live", "Busy")
+	w.run("Redline: New Session")
+	w.waitChat(".welcome", "Ask for a change")
+	if gone, err := srv.Ended(t.Context(), 4); err != nil || !gone {
+		t.Errorf("the request of the session that was left goes on (%v)", err)
+	}
+	w.waitChat(".welcome", "Ask for a change")
+	w.do(command{"op": "wait", "in": "chat", "sel": "body:not(.running)"})
 }
 
 // TestVSCodeCreate accepts a new file from the chat and has a deletion of lines and an

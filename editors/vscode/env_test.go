@@ -8,6 +8,7 @@ package vscode_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -122,19 +123,28 @@ func extensions(t *testing.T, env environment) string {
 	exts := filepath.Join(work, "extensions")
 	run(t, env.code, nil, env.node, "out/server-main.js", "--install-extension", vsix,
 		"--extensions-dir", exts, "--server-data-dir", filepath.Join(work, "data"), "--accept-server-license-terms")
+	// Extensions are listed with their paths, so they are copied to where they stay; at
+	// once, for other tests look there too.
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	// Extensions are listed with their paths, so they are copied to where they stay.
-	if err := os.CopyFS(dir, os.DirFS(exts)); err != nil {
+	next, err := os.MkdirTemp(filepath.Dir(dir), "next-")
+	if err != nil {
 		t.Fatal(err)
 	}
-	list := filepath.Join(dir, "extensions.json")
+	defer os.RemoveAll(next)
+	if err := os.CopyFS(next, os.DirFS(exts)); err != nil {
+		t.Fatal(err)
+	}
+	list := filepath.Join(next, "extensions.json")
 	data, err := os.ReadFile(list)
 	if err != nil {
 		t.Fatalf("the workbench did not install the package: %v", err)
 	}
 	if err := os.WriteFile(list, []byte(strings.ReplaceAll(string(data), exts, dir)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(next, dir); err != nil && !errors.Is(err, fs.ErrExist) {
 		t.Fatal(err)
 	}
 	once.extensions = dir

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -29,7 +30,11 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if once.binary != "" {
+		os.RemoveAll(filepath.Dir(once.binary))
+	}
+	os.Exit(code)
 }
 
 // message is any message of JSON-RPC.

@@ -149,8 +149,8 @@ export class Conversation implements vscode.Disposable {
     if (p.event.type === "proposal/updated") {
       this.proposal.fire(p.event.proposal);
     }
-    if (this.info && p.sessionId !== this.info.sessionId) {
-      return;
+    if (p.sessionId !== this.info?.sessionId) {
+      return; // of a session that was left
     }
     if (p.seq <= this.lastSeq) {
       return; // replayed

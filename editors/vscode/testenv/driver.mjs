@@ -18,7 +18,8 @@ const browser = await chromium.launch({
   args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"],
 });
 let page;
-let timeout = 20000;
+// Generous, for machines that do other work too; what is waited for ends the wait.
+let timeout = 60000;
 
 /** The page, or the frame of our webview: it is inside the frame that every webview has. */
 const scope = (c) => (c.in === "chat" ? page.frameLocator("iframe.webview.ready").frameLocator("#active-frame") : page);
@@ -50,8 +51,8 @@ const ops = {
     page = await context.newPage();
     page.on("pageerror", (e) => console.error(`page: ${e}`));
     await page.goto(c.url);
-    await page.locator(".monaco-workbench").waitFor({ timeout: 60000 });
-    await page.locator(".explorer-folders-view .monaco-list-row").first().waitFor({ timeout: 60000 });
+    await page.locator(".monaco-workbench").waitFor({ timeout });
+    await page.locator(".explorer-folders-view .monaco-list-row").first().waitFor({ timeout });
   },
   click: (c) => find(c).click({ timeout, modifiers: c.modifiers }),
   dblclick: (c) => find(c).dblclick({ timeout }),
@@ -89,7 +90,7 @@ const ops = {
 
 for await (const line of createInterface({ input: process.stdin })) {
   const c = JSON.parse(line);
-  timeout = c.timeout ?? 20000;
+  timeout = c.timeout ?? 60000;
   let answer;
   try {
     const run = ops[c.op];
