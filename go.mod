@@ -52,3 +52,5 @@ require (
 	google.golang.org/grpc v1.66.2 // indirect
 	google.golang.org/protobuf v1.36.10 // indirect
 )
+
+ignore ./editors/vscode/node_modules
