@@ -146,6 +146,7 @@ func (s *Servers) serve(ctx context.Context, i int, ready func()) error {
 	})
 	for _, f := range s.opt.Folders {
 		u := url.URL{Scheme: "file", Path: filepath.ToSlash(f)}
+		//lint:ignore SA1019 servers of today, such as the filesystem one, know their folders only by it
 		client.AddRoots(&sdk.Root{URI: u.String(), Name: filepath.Base(f)})
 	}
 	transport, stop, err := s.transport(ctx, srv)
