@@ -128,7 +128,7 @@ local function hint()
   local input = M.input()
   local opts = {}
   if #input == 1 and input[1] == '' then
-    opts.virt_text = { { 'Ask, then <CR>; @ names files, @diagnostics, @quickfix', 'NonText' } }
+    opts.virt_text = { { 'Ask here; <CR> sends, @ adds files', 'NonText' } }
     opts.virt_text_pos = 'overlay'
   end
   if #items > 0 then
@@ -149,7 +149,7 @@ function M.title()
   local s = require('redline.session').current
   local words = s and { 'Redline', s.model, s.mode } or { 'Redline' }
   if s and s.running then
-    words[#words + 1] = 'working, <C-c> stops'
+    words[#words + 1] = 'working'
   end
   local bar = table.concat(words, ' · '):gsub('%%', '%%%%')
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
@@ -315,22 +315,21 @@ end
 
 --- The fold level of a line, for 'foldexpr'.
 function M.foldexpr()
-  local line = vim.fn.getline(vim.v.lnum)
-  if line:find('^> %[!') then
-    return '>1'
+  local line, before = vim.fn.getline(vim.v.lnum), vim.fn.getline(vim.v.lnum - 1)
+  if line:sub(1, 1) ~= '>' then
+    return '0'
   end
-  return line:sub(1, 1) == '>' and '1' or '0'
+  return before:sub(1, 1) == '>' and '1' or '>1'
 end
 
 --- The text of a closed fold, for 'foldtext'.
 function M.foldtext()
-  local first = vim.fn.getline(vim.v.foldstart):gsub('^> %[!(%w+)%]%s*', function(kind)
-    return kind == 'thought' and 'thought ' or ''
-  end)
-  if vim.trim(first) == 'thought' then
-    first = 'thought ' .. vim.fn.getline(vim.v.foldstart + 1):sub(3):gsub('%*%*', '')
+  local first = vim.fn.getline(vim.v.foldstart):gsub('^> ', ''):gsub('%*', '')
+  if first == 'Thought: ' then
+    first = first .. vim.fn.getline(vim.v.foldstart + 1):gsub('^> ', ''):gsub('%*', '')
   end
-  return ('▸ %s  (%d lines)'):format(first, vim.v.foldend - vim.v.foldstart)
+  local more = vim.v.foldend - vim.v.foldstart
+  return ('▸ %s  (%d more %s)'):format(first, more, more == 1 and 'line' or 'lines')
 end
 
 --- Completes what follows an `@`, for 'completefunc'.

@@ -168,15 +168,17 @@ local function draw(buf, hunk, label)
     hl_eol = height > 0 or nil,
     virt_text = { { label, 'RedlineHint' } },
     virt_text_pos = 'right_align',
-    sign_text = text,
-    sign_hl_group = text and sign_hl or nil,
     priority = 90,
     undo_restore = false,
   })
-  for i = 1, math.min(height - 1, max_lines) do
-    if text then
-      api.nvim_buf_set_extmark(buf, ns, first + i, 0, { sign_text = text, sign_hl_group = sign_hl, priority = 90, undo_restore = false })
-    end
+  -- A mark over several lines would put its sign on the line after them too.
+  for i = 0, text and math.min(math.max(height, 1), max_lines) - 1 or -1 do
+    api.nvim_buf_set_extmark(buf, ns, math.min(first + i, count - 1), 0, {
+      sign_text = text,
+      sign_hl_group = sign_hl,
+      priority = 90,
+      undo_restore = false,
+    })
   end
   local old, new = lines_of(hunk.oldText), lines_of(hunk.newText)
   if not conflict and #old == #new and #old <= max_lines then

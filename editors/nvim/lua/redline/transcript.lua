@@ -1,8 +1,7 @@
 --- A session's transcript as blocks of Markdown lines, kept without a buffer, so
 --- that the chat can be closed and opened at any time.
 ---
---- Thoughts, tool calls and notices are block quotes with a `[!kind]` head, which
---- is what the chat folds.
+--- Thoughts, tool calls and notices are block quotes, which is what the chat folds.
 local M = {}
 
 ---@class redline.Block
@@ -79,7 +78,7 @@ end
 --- A notice of our own.
 function Transcript:notice(level, text)
   local lines = quoted(text)
-  lines[1] = ('> [!%s] %s'):format(level, lines[1]:sub(3))
+  lines[1] = ('> **%s:** %s'):format(level:sub(1, 1):upper() .. level:sub(2), lines[1]:sub(3))
   return self:add({ kind = 'notice', lines = lines })
 end
 
@@ -94,7 +93,7 @@ local marks = {
 }
 
 local function call_lines(ev, output)
-  local head = ('> [!tool] %s %s'):format(marks[ev.status] or '·', (ev.title or ev.name):gsub('%s*\n.*', ' …'))
+  local head = ('> %s %s'):format(marks[ev.status] or '·', (ev.title or ev.name):gsub('%s*\n.*', ' …'))
   local at = ev.locations and ev.locations[1]
   if at then
     local path = vim.fn.fnamemodify(vim.uri_to_fname(at.uri), ':~:.')
@@ -106,8 +105,11 @@ local function call_lines(ev, output)
     end
   end
   local lines = { head }
-  if output and output ~= '' then
-    local body = quoted((output:gsub('\n+$', '')))
+  output = output and output:gsub('\n+$', '') or ''
+  if ev.display and output == ev.display and #output <= 60 and not output:find('\n') and output ~= '' then
+    lines[1] = head .. ': ' .. output
+  elseif output ~= '' then
+    local body = quoted(output)
     if #body > max_output then
       lines[2] = ('> … %d lines before'):format(#body - max_output)
     end
@@ -137,7 +139,7 @@ function Transcript:text(kind, ev)
     return self:add({ kind = kind, id = id, lines = split(ev.text) })
   end
   local lines = quoted(ev.text)
-  table.insert(lines, 1, '> [!thought] ' .. (ev.subject or ''))
+  table.insert(lines, 1, '> *Thought:* ' .. (ev.subject or ''))
   return self:add({ kind = kind, id = id, lines = lines })
 end
 

@@ -1,0 +1,137 @@
+package nvim_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"redline/agent/geminitest"
+)
+
+// terminal is a Neovim in tmux: what a person sees.
+type terminal struct {
+	*nvim
+	dir string // tmux' own
+}
+
+// inTerminal starts a Neovim of width by height cells.
+func inTerminal(t *testing.T, version, root, url string, width, height int) *terminal {
+	t.Helper()
+	if _, err := exec.LookPath("tmux"); err != nil {
+		missing(t, "there is no tmux")
+	}
+	dir, err := os.MkdirTemp("", "nv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	init, err := filepath.Abs("testdata/init.lua")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &nvim{t: t, exe: program(t, version), root: root, socket: filepath.Join(dir, "s")}
+	n.env = append(environment(t, root, url), "REDLINE_SCREEN=1", "COLORTERM=truecolor")
+	x := &terminal{n, dir}
+	x.tmux("-f", "/dev/null", "new-session", "-d", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height), "-c", root,
+		// The channel is signalled when Neovim listens; wait-for below waits for it.
+		fmt.Sprintf("exec %s --clean --listen %s --cmd 'luafile %s' --cmd 'set noruler noshowcmd' "+
+			"--cmd 'autocmd VimEnter * call system(\"tmux -S %s wait-for -S ready\")'", n.exe, n.socket, init, filepath.Join(dir, "t")))
+	t.Cleanup(func() { x.tmux("kill-server") })
+	x.tmux("wait-for", "ready")
+	return x
+}
+
+// tmux runs a command of tmux in a server of its own.
+func (x *terminal) tmux(args ...string) string {
+	x.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "tmux", append([]string{"-S", filepath.Join(x.dir, "t")}, args...)...)
+	cmd.Env = x.env
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		x.t.Fatalf("tmux %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// screen returns the text of the screen once Neovim has drawn all there is.
+func (x *terminal) screen(until string) string {
+	x.t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		x.lua(`vim.cmd('redraw!')`, nil)
+		got := x.tmux("capture-pane", "-p")
+		if strings.Contains(got, until) {
+			return got
+		}
+		if time.Now().After(deadline) {
+			x.t.Fatalf("waited in vain for %q on the screen:\n%s", until, got)
+		}
+	}
+}
+
+// What a person sees of a review and of the chat, kept in testdata/screen.txt.
+// REDLINE_UPDATE=1 writes it anew; look at it then.
+func TestScreen(t *testing.T) {
+	const version = "0.12"
+	root := workspace(t, map[string]string{"count.go": `package main
+
+// Top returns the n most frequent words of text.
+func Top(text string, n int) []Word {
+	counts := map[string]int{}
+	for _, w := range strings.Split(text, " ") {
+		counts[w]++
+	}
+	words := sorted(counts)
+	return words[:n]
+}
+`})
+	file := filepath.Join(root, "count.go")
+	srv := geminitest.New(t,
+		geminitest.Step{Chunks: []geminitest.Chunk{
+			{Thought: "**Reading the code**\n\nThe words are split at single spaces only."},
+			{Text: "`Top` splits at single spaces only, and it fails for short texts. I fix both.\n"},
+			{Calls: []geminitest.Call{
+				replace(file, `strings.Split(text, " ")`, "strings.Fields(text)"),
+				replace(file, "\treturn words[:n]\n", "\tif n > len(words) {\n\t\tn = len(words)\n\t}\n\treturn words[:n]\n"),
+			}},
+		}},
+		geminitest.Say("The first change is in place; the second one you did not want."),
+	)
+	x := inTerminal(t, version, root, srv.URL, 120, 34)
+	x.lua(`vim.o.statusline = "%f%m%=%{v:lua.require'redline'.status()}" vim.o.laststatus = 3 vim.cmd.edit('count.go')
+		vim.cmd('Redline chat') vim.cmd('wincmd p')`, nil)
+	x.tmux("send-keys", ":Redline ask Make Top work for all texts", "Enter")
+	x.lua(`hunks(2)`, nil)
+	x.tmux("send-keys", "gg", "]r")
+	x.lua(`await('the cursor at the hunk', function() return vim.fn.line('.') == 6 end)`, nil)
+	review := x.screen("redline 1/2")
+	x.tmux("send-keys", `\ra`)
+	x.lua(`hunks(1)`, nil)
+	x.tmux("send-keys", "]r", ":Redline reject leave that one", "Enter")
+	x.lua(`idle()`, nil)
+	x.lua(`vim.cmd('echo ""')`, nil)
+	after := x.screen("did not want")
+
+	got := "== under review\n" + trimmed(review) + "== decided\n" + trimmed(after)
+	const golden = "testdata/screen.txt"
+	if os.Getenv("REDLINE_UPDATE") == "1" {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	equal(t, "the screen", got, onDisk(t, golden))
+}
+
+// trimmed takes the spaces at the ends of lines away.
+func trimmed(screen string) string {
+	return strings.TrimRight(regexp.MustCompile(`(?m)[ \t]+$`).ReplaceAllString(screen, ""), "\n") + "\n"
+}
