@@ -90,7 +90,7 @@ end
 
 --- New files are buffers until they are written, as changed files are: nothing is
 --- left behind when the user does not write them.
-local function create(client, change)
+local function create(client, change, next_change)
   local path = vim.uri_to_fname(change.uri)
   local opts = change.options or {}
   if vim.uv.fs_stat(path) then
@@ -111,6 +111,9 @@ local function create(client, change)
       vim.fn.mkdir(vim.fs.dirname(path), 'p')
     end,
   })
+  if not next_change or not next_change.textDocument or next_change.textDocument.uri ~= change.uri then
+    return attach(client, buf) -- it stays empty
+  end
 end
 
 -- The text of an empty buffer is a blank line to Neovim, and nothing to the server.
@@ -192,14 +195,14 @@ function M.apply(client, params)
   for i, change in ipairs(changes) do
     local ok, why
     if change.kind == 'create' then
-      ok, why = pcall(create, client, change)
+      ok, why = pcall(create, client, change, changes[i + 1])
     elseif change.kind then
       ok, why = pcall(vim.lsp.util.apply_workspace_edit, { documentChanges = { change } }, client.offset_encoding)
       why = not ok and why or nil
     else
       ok, why = pcall(edit, client, change)
     end
-    if why then
+    if not ok or why then
       return { applied = false, failureReason = tostring(why), failedChange = i - 1 }
     end
   end
