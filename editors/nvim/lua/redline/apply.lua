@@ -138,6 +138,20 @@ local function fill(client, buf, edits)
   return err
 end
 
+-- Neovim 0.10 leaves a blank line when lines are put in below the last one. The same
+-- text goes in at the end of that line instead.
+local function below_last(buf, e, encoding)
+  local count = vim.api.nvim_buf_line_count(buf)
+  if e.range.start.line < count or not vim.bo[buf].endofline or e.newText:sub(-1) ~= '\n' then
+    return { range = e.range, newText = e.newText }
+  end
+  local last = vim.api.nvim_buf_get_lines(buf, count - 1, count, false)[1]
+  local utf32, utf16 = vim.str_utfindex(last)
+  local width = encoding == 'utf-8' and #last or encoding == 'utf-32' and utf32 or utf16
+  local at = { line = count - 1, character = width }
+  return { range = { start = at, ['end'] = at }, newText = '\n' .. e.newText:gsub('\r?\n$', '') }
+end
+
 local function edit(client, change)
   local buf, err = load(change.textDocument.uri)
   if not buf then
@@ -157,7 +171,12 @@ local function edit(client, change)
     why = attach(client, buf)
     local edits = {}
     for _, e in ipairs(change.edits) do
-      edits[#edits + 1] = { range = e.range, newText = e.newText }
+      edits[#edits + 1] = below_last(buf, e, client.offset_encoding)
+    end
+    if not vim.bo[buf].endofline then
+      -- A last line without an end keeps it that way when the file is written, unless
+      -- the edit itself gives it one.
+      vim.bo[buf].fixendofline = false
     end
     if not why then
       vim.lsp.util.apply_text_edits(edits, buf, client.offset_encoding)
