@@ -122,3 +122,27 @@ func TestQuestionsInTurn(t *testing.T) {
 		equal(t, "the answers", joined(got), `{"answer":"b"}`+"\n"+`{"answer":"because"}`+"\n"+`{"optionId":"no"}`)
 	})
 }
+
+// The server's code actions work with Neovim's own commands, also before there is a
+// session, and Neovim lists the server with the others.
+func TestCodeAction(t *testing.T) {
+	each(t, func(t *testing.T, version string) {
+		root := workspace(t, map[string]string{"a.txt": poem})
+		srv := geminitest.New(t, geminitest.Do(replace(filepath.Join(root, "a.txt"), "two\n", "TWO\n")), geminitest.Say("Fixed."))
+		n := start(t, version, root, srv.URL)
+		n.lua(`vim.cmd.edit('a.txt')
+			vim.diagnostic.set(vim.api.nvim_create_namespace('x'), 0, { { lnum = 1, col = 0, end_col = 3, message = 'two is small',
+				severity = 1 } })
+			local ready
+			require('redline.client').ready(function() ready = true end)
+			await('the server', function() return ready end)
+			vim.cmd('2')
+			vim.lsp.buf.code_action({ apply = true, filter = function(a) return a.title:find('fix this') end })
+			hunks(1) vim.cmd('Redline accept') idle() vim.cmd('Redline chat')`, nil)
+		contains(t, "the prompt", srv.Requests()[0].Last().Texts(), "two is small")
+		contains(t, "the chat", joined(get[[]string](n, `return lines()`)), "two is small", "Fixed.")
+		contains(t, "a.txt", joined(get[[]string](n, `return lines(vim.fn.bufnr('a.txt'))`)), "TWO")
+		n.lua(`vim.cmd('checkhealth vim.lsp')`, nil)
+		contains(t, "the list of servers", joined(get[[]string](n, `return lines()`)), "redline")
+	})
+}

@@ -133,6 +133,35 @@ local function handlers()
   return h
 end
 
+-- Neovim tells a server of the diagnostics it has itself reported; what there is to
+-- fix was reported by others.
+local function with_diagnostics(params)
+  local buf = vim.uri_to_bufnr(params.textDocument.uri)
+  local diagnostic = require('redline.editor').diagnostic
+  local found = {}
+  for _, d in ipairs(vim.diagnostic.get(buf)) do
+    if d.lnum <= params.range['end'].line and (d.end_lnum or d.lnum) >= params.range.start.line then
+      found[#found + 1] = diagnostic(d)
+    end
+  end
+  local context = vim.tbl_extend('force', params.context or {}, { diagnostics = found })
+  return vim.tbl_extend('force', params, { context = context })
+end
+
+---@param client vim.lsp.Client
+local function tell_diagnostics(client)
+  local request = client.request
+  client.request = function(...)
+    local args = { ... }
+    -- Called with the client before the method, or without in older versions.
+    local m = type(args[1]) == 'string' and 1 or 2
+    if args[m] == 'textDocument/codeAction' then
+      args[m + 1] = with_diagnostics(args[m + 1])
+    end
+    return request(unpack(args, 1, select('#', ...)))
+  end
+end
+
 local function finish(err)
   local list = waiting
   waiting = {}
@@ -166,6 +195,7 @@ local function start()
     -- Staleness is judged by versions, so the server hears of each change at once.
     flags = { debounce_text_changes = 0 },
     on_init = function(client)
+      tell_diagnostics(client)
       -- Neovim does not count the client as initialized before this returns.
       vim.schedule(function()
         if client.id ~= id then

@@ -121,7 +121,9 @@ local function locations(method, more)
   end
 end
 
-local function diagnostic(d)
+--- A diagnostic of Neovim as LSP has it.
+---@param d vim.Diagnostic
+function M.diagnostic(d)
   if d.user_data and d.user_data.lsp then
     local l = d.user_data.lsp
     if l.range and l.message then
@@ -174,7 +176,7 @@ local function diagnostics(p)
   local by = {}
   for _, d in ipairs(vim.diagnostic.get(buf)) do
     by[d.bufnr] = by[d.bufnr] or {}
-    table.insert(by[d.bufnr], diagnostic(d))
+    table.insert(by[d.bufnr], M.diagnostic(d))
   end
   if buf and not by[buf] then
     by[buf] = {}
