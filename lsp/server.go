@@ -52,6 +52,12 @@ type Settings struct {
 	Commands shell.Policy // tools.allowed and tools.exclude, as far as they are about commands
 	// Tools are what the session offers; Options.Tools when nil.
 	Tools *tools.Registry
+	// Background, if set, runs beside the sessions from the first one on, until its
+	// context ends: what keeps Tools up to date.
+	Background func(ctx context.Context)
+	// Ready waits until Background has had time to begin; for callers without an
+	// editor, whose first prompt is the only one.
+	Ready func(ctx context.Context)
 	// Generator returns what talks to the model; see [agent.Options].
 	Generator func(ctx context.Context) (model.ContentGenerator, error)
 	// Auth tells how the model is reached, without trying.
@@ -96,6 +102,8 @@ type Server struct {
 	order     []string
 	proposals map[string]*review
 	settings  *Settings // once asked for
+
+	startBackground sync.Once // of Settings.Background
 }
 
 // client is what the client declared.

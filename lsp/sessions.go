@@ -52,6 +52,9 @@ func (s *Server) newSession(mode, modelName string, direct bool) (*session, erro
 	if modelName == "" {
 		modelName = set.Model
 	}
+	if set.Background != nil {
+		s.startBackground.Do(func() { s.background(set.Background) })
+	}
 	reg := set.Tools
 	if reg == nil {
 		reg = s.opt.Tools
@@ -275,6 +278,13 @@ func (s *Server) modelList(ctx context.Context, _ *Empty) (ModelList, error) {
 }
 
 func (s *Server) toolList(context.Context, *Empty) (ToolList, error) {
+	set, err := s.settingsOnce()
+	if err != nil {
+		return ToolList{}, rpc.Failed("settings: %v", err)
+	}
+	if set.Tools != nil {
+		return ToolList{ToolInfos(set.Tools)}, nil
+	}
 	return ToolList{ToolInfos(s.opt.Tools)}, nil
 }
 

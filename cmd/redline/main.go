@@ -47,6 +47,7 @@ func commands() []command {
 		{"serve", "", "the editor's server: LSP on stdin and stdout", runServe},
 		{"run", "-p PROMPT", "one prompt without an editor", runRun},
 		{"tools", "list | call NAME JSON", "what the model can call", runTools},
+		{"mcp", "list", "the MCP servers of the settings and how they are", runMCP},
 		{"version", "", "print the version", runVersion},
 	}
 }

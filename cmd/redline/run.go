@@ -78,6 +78,9 @@ func runRun(ctx context.Context, std stdio, args []string) int {
 		// Said before anything starts: there is nothing to stream.
 		return newPrinter(output, std, ws).early(err)
 	}
+	if set.Background != nil {
+		defer inBackground(ctx, set)()
+	}
 	printer, review := newPrinter(output, std, ws), &headless{mode: mode}
 	s := agent.NewSession(agent.Options{
 		Workspace: ws, Tools: set.Tools, Generator: set.Generator,

@@ -72,12 +72,17 @@ func sessionSettings(getenv func(string) string, folders []string, modelName str
 		modelName = cfg.Model
 	}
 	c := newConnector(cfg)
-	return lsp.Settings{
+	reg := registry(getenv).Filter(cfg.CoreTools, cfg.ExcludedTools)
+	set := lsp.Settings{
 		Model: modelName, MaxTurns: cfg.MaxSessionTurns, Review: cfg.Review,
 		Retry:     retry.Options{MaxAttempts: cfg.Retry.MaxAttempts, Initial: cfg.Retry.Initial, Max: cfg.Retry.MaxDelay},
 		Generator: c.generator, Auth: c.status,
-		Commands: commandPolicy(cfg), Tools: registry(getenv).Filter(cfg.CoreTools, cfg.ExcludedTools),
-	}, nil
+		Commands: commandPolicy(cfg), Tools: reg,
+	}
+	if servers := mcpServers(cfg, folders, reg, log); servers != nil {
+		set.Background, set.Ready = servers.Run, servers.Ready
+	}
+	return set, nil
 }
 
 // registry returns every built-in tool.

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "starting")
 		fallthrough
 	case "good":
-		_ = newServer().Run(context.Background(), &sdk.StdioTransport{})
+		_ = newServer(nil).Run(context.Background(), &sdk.StdioTransport{})
 	case "dead":
 		fmt.Fprintln(os.Stderr, "no licence found")
 		os.Exit(1)
@@ -50,7 +50,9 @@ type word struct {
 	Word string `json:"word"`
 }
 
-func newServer() *sdk.Server {
+// newServer returns a server; its tool hang also ends when stop is closed, because a
+// server may lose the word that a call was given up.
+func newServer(stop <-chan struct{}) *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1"}, nil)
 	text := func(t string) *sdk.CallToolResult {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: t}}}
@@ -69,7 +71,10 @@ func newServer() *sdk.Server {
 		return nil, nil, fmt.Errorf("out of paper")
 	})
 	sdk.AddTool(s, &sdk.Tool{Name: "hang"}, func(ctx context.Context, _ *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
-		<-ctx.Done()
+		select {
+		case <-ctx.Done():
+		case <-stop:
+		}
 		return nil, nil, ctx.Err()
 	})
 	sdk.AddTool(s, &sdk.Tool{Name: "crash"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
@@ -117,7 +122,7 @@ func start(t *testing.T, servers map[string]any, change func(*mcp.Options)) (*mc
 		began := time.Now()
 		cancel()
 		<-done
-		if d := time.Since(began); d > 3*time.Second {
+		if d := time.Since(began); d > 2*time.Second {
 			t.Errorf("the servers took %v to end", d)
 		}
 		if got := names(reg); got != "read_file" {
@@ -162,7 +167,8 @@ func until(t *testing.T, what string, cond func() bool) {
 // Each way to reach a server gives the same tools and results.
 func TestTransports(t *testing.T) {
 	mux := http.NewServeMux()
-	get := func(*http.Request) *sdk.Server { return newServer() }
+	stop := make(chan struct{})
+	get := func(*http.Request) *sdk.Server { return newServer(stop) }
 	mux.Handle("/mcp", sdk.NewStreamableHTTPHandler(get, nil))
 	mux.Handle("/sse", sdk.NewSSEHandler(get, nil))
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -172,8 +178,7 @@ func TestTransports(t *testing.T) {
 		}
 		mux.ServeHTTP(w, r)
 	}))
-	t.Cleanup(srv.Close) // after the clients are gone
-	t.Cleanup(http.DefaultTransport.(*http.Transport).CloseIdleConnections)
+	t.Cleanup(func() { close(stop); srv.Close() }) // after the clients are gone
 	token := map[string]any{"X-Token": "t"}
 	for name, s := range map[string]map[string]any{
 		"stdio": program("noisy"),

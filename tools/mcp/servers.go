@@ -149,7 +149,7 @@ func (s *Servers) serve(ctx context.Context, i int, ready func()) error {
 		//lint:ignore SA1019 servers of today, such as the filesystem one, know their folders only by it
 		client.AddRoots(&sdk.Root{URI: u.String(), Name: filepath.Base(f)})
 	}
-	transport, stop, err := s.transport(ctx, srv)
+	transport, stop, err := s.transport(srv)
 	if err != nil {
 		return err
 	}
@@ -163,8 +163,10 @@ func (s *Servers) serve(ctx context.Context, i int, ready func()) error {
 	ended := false
 	defer func() {
 		cancel()
-		stop()
+		// A goodbye is said, but not waited for: the SDK gives it five seconds.
+		hurry := time.AfterFunc(goodbye, stop)
 		_ = session.Close()
+		hurry.Stop()
 		if !ended {
 			<-gone
 		}
@@ -256,6 +258,9 @@ func (s *Servers) list(ctx context.Context, i int, session *sdk.ClientSession) (
 	}
 	return out, nil
 }
+
+// goodbye is how long a server has to take leave.
+const goodbye = 300 * time.Millisecond
 
 // maxTools is how many tools of one server are taken.
 const maxTools = 200

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -22,19 +23,71 @@ var secret = []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}
 
 // transport returns the way to a server; stop ends what was started for it and
 // waits for that.
-func (s *Servers) transport(ctx context.Context, srv Server) (t sdk.Transport, stop func(), err error) {
-	client := &http.Client{Transport: headers{srv.Headers}}
-	switch srv.Transport() {
-	case "http":
-		return &sdk.StreamableClientTransport{Endpoint: srv.HTTPURL, HTTPClient: client, MaxRetries: -1}, func() {}, nil
-	case "sse":
-		return &sdk.SSEClientTransport{Endpoint: srv.URL, HTTPClient: client}, func() {}, nil
+func (s *Servers) transport(srv Server) (t sdk.Transport, stop func(), err error) {
+	if srv.Transport() == "stdio" {
+		return s.program(srv)
 	}
-	return s.program(ctx, srv)
+	c := &conns{open: map[net.Conn]bool{}}
+	base := http.DefaultTransport.(*http.Transport).Clone()
+	base.DialContext = c.dial
+	client := &http.Client{Transport: headers{base, srv.Headers}}
+	stop = func() { c.close(); base.CloseIdleConnections() }
+	if srv.Transport() == "http" {
+		return &sdk.StreamableClientTransport{Endpoint: srv.HTTPURL, HTTPClient: client, MaxRetries: -1}, stop, nil
+	}
+	return &sdk.SSEClientTransport{Endpoint: srv.URL, HTTPClient: client}, stop, nil
+}
+
+// conns are the connections to a server, so that all of them can be cut.
+type conns struct {
+	mu     sync.Mutex
+	open   map[net.Conn]bool
+	closed bool
+}
+
+func (c *conns) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		conn.Close()
+		return nil, net.ErrClosed
+	}
+	c.open[conn] = true
+	return &counted{conn, c}, nil
+}
+
+func (c *conns) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	for conn := range c.open {
+		conn.Close()
+	}
+}
+
+// counted is a connection that says when it is closed.
+type counted struct {
+	net.Conn
+	c *conns
+}
+
+// Close implements [net.Conn].
+func (n *counted) Close() error {
+	n.c.mu.Lock()
+	delete(n.c.open, n.Conn)
+	n.c.mu.Unlock()
+	return n.Conn.Close()
 }
 
 // headers adds headers to each request.
-type headers struct{ add map[string]string }
+type headers struct {
+	base http.RoundTripper
+	add  map[string]string
+}
 
 // RoundTrip implements [http.RoundTripper].
 func (h headers) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -44,12 +97,12 @@ func (h headers) RoundTrip(req *http.Request) (*http.Response, error) {
 			req.Header.Set(k, v)
 		}
 	}
-	return http.DefaultTransport.RoundTrip(req)
+	return h.base.RoundTrip(req)
 }
 
 // program starts a server that speaks on stdin and stdout, in a process group of
 // its own.
-func (s *Servers) program(ctx context.Context, srv Server) (sdk.Transport, func(), error) {
+func (s *Servers) program(srv Server) (sdk.Transport, func(), error) {
 	cmd := exec.Command(srv.Command, srv.Args...)
 	cmd.Dir = srv.Cwd
 	if cmd.Dir == "" && len(s.opt.Folders) > 0 {

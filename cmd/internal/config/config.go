@@ -47,6 +47,10 @@ type Config struct {
 	ExcludedTools []string // tools.exclude, of the user and the project together
 	CoreTools     []string // tools.core
 
+	// MCPServers is mcpServers, of the user only: a server is a program that runs, and
+	// nobody has said yet that a project's may.
+	MCPServers map[string]any
+
 	project bool  // the file being read is the workspace's
 	Retry   Retry // redline.retry
 }
@@ -148,8 +152,9 @@ func (c *Config) walk(file, prefix string, tree map[string]any) error {
 // oldNames are Gemini CLI's former, flat names.
 var oldNames = map[string]string{
 	"selectedAuthType": "security.auth.selectedType", "model": "model.name",
-	"maxSessionTurns": "model.maxSessionTurns",
-	"allowedTools":    "tools.allowed", "excludeTools": "tools.exclude", "coreTools": "tools.core",
+	"maxSessionTurns":  "model.maxSessionTurns",
+	"mcpServerCommand": "mcp.serverCommand",
+	"allowedTools":     "tools.allowed", "excludeTools": "tools.exclude", "coreTools": "tools.core",
 }
 
 // settings are the keys that are read here.
@@ -174,6 +179,36 @@ var settings = map[string]func(*Config, any) error{
 			return nil
 		}
 		c.AllowedTools = list
+		return nil
+	},
+	"mcpServers": func(c *Config, v any) error {
+		servers, ok := v.(map[string]any)
+		if !ok {
+			return fmt.Errorf("must be an object of servers by name, not %v", v)
+		}
+		if c.project {
+			c.Warnings = append(c.Warnings, "mcpServers counts in the user's settings only; the project's is ignored")
+			return nil
+		}
+		if c.MCPServers == nil {
+			c.MCPServers = map[string]any{}
+		}
+		maps.Copy(c.MCPServers, servers)
+		return nil
+	},
+	"mcp.serverCommand": func(c *Config, v any) error {
+		var line string
+		if err := text(&line, v); err != nil || line == "" {
+			return err
+		}
+		if c.project {
+			c.Warnings = append(c.Warnings, "mcp.serverCommand counts in the user's settings only; the project's is ignored")
+			return nil
+		}
+		if c.MCPServers == nil {
+			c.MCPServers = map[string]any{}
+		}
+		c.MCPServers["mcp"] = map[string]any{"command": "bash", "args": []any{"-c", line}}
 		return nil
 	},
 	"tools.exclude": func(c *Config, v any) error { return texts(&c.ExcludedTools, v) },

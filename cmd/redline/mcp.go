@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"redline/cmd/internal/config"
+	"redline/lsp"
+	"redline/tools"
+	"redline/tools/mcp"
+)
+
+// mcpWait is how long a run without an editor, and "redline mcp list", wait for MCP
+// servers before they go on without.
+const mcpWait = 15 * time.Second
+
+// mcpServers returns the MCP servers of the settings, which bring their tools into
+// reg once they run; nil when there are none.
+func mcpServers(cfg *config.Config, folders []string, reg *tools.Registry, log *zap.Logger) *mcp.Servers {
+	list, problems := mcp.ParseServers(cfg.MCPServers, cfg.Env.Get)
+	for _, p := range problems {
+		log.Warn(p.Error())
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return mcp.New(list, reg, mcp.Options{
+		Version: versionString(), Folders: folders,
+		Log: func(server, text string) { log.Warn(text, zap.String("server", server)) },
+	})
+}
+
+// inBackground runs what the settings want run until stop is called, and waits
+// until it is ready.
+func inBackground(ctx context.Context, set lsp.Settings) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { set.Background(ctx) })
+	if set.Ready != nil {
+		wait, done := context.WithTimeout(ctx, mcpWait)
+		set.Ready(wait)
+		done()
+	}
+	return func() { cancel(); wg.Wait() }
+}
+
+func runMCP(ctx context.Context, std stdio, args []string) int {
+	fs := flag.NewFlagSet("redline mcp", flag.ContinueOnError)
+	dir := fs.String("C", "", "work in this `folder` instead of the current one")
+	fs.Usage = func() {
+		fmt.Fprint(fs.Output(), "Usage:\n  redline mcp [-C DIR] list\n")
+		fs.PrintDefaults()
+	}
+	if code, ok := parse(fs, std, args); !ok {
+		return code
+	}
+	if fs.NArg() != 1 || fs.Arg(0) != "list" {
+		fs.Usage()
+		return exitUsage
+	}
+	_, folder, err := openFolder(*dir)
+	if err != nil {
+		return fail(std, exitUsage, "%v", err)
+	}
+	cfg, err := config.Load(std.getenv, folder)
+	if err != nil {
+		return fail(std, exitFailed, "%v", err)
+	}
+	log, _ := newLog(std.err, "error")
+	_, problems := mcp.ParseServers(cfg.MCPServers, cfg.Env.Get)
+	for _, p := range problems {
+		fmt.Fprintf(std.err, "redline: %v\n", p)
+	}
+	servers := mcpServers(cfg, []string{folder}, tools.NewRegistry(), log)
+	if servers == nil {
+		fmt.Fprintln(std.out, "There are no MCP servers in your settings (mcpServers).")
+		return exitOK
+	}
+	stop := inBackground(ctx, lsp.Settings{Background: servers.Run, Ready: servers.Ready})
+	states := servers.States()
+	stop()
+	code := exitOK
+	for _, s := range states {
+		fmt.Fprintf(std.out, "%-20s %-6s %s", s.Server.Name, s.Server.Transport(), s.Status)
+		switch {
+		case s.Err != nil:
+			fmt.Fprintf(std.out, ": %v", s.Err)
+		case s.Status == "ready":
+			fmt.Fprintf(std.out, ", %d tools, %d prompts", len(s.Tools), len(s.Prompts))
+		}
+		fmt.Fprintln(std.out)
+		for _, t := range s.Tools {
+			fmt.Fprintln(std.out, "  "+t)
+		}
+		if len(s.Prompts) > 0 {
+			fmt.Fprintln(std.out, "  prompts: "+strings.Join(s.Prompts, ", "))
+		}
+		if s.Status != "ready" {
+			code = exitFailed
+		}
+	}
+	return code
+}
