@@ -104,6 +104,7 @@ func each(t *testing.T, test func(t *testing.T, version string)) {
 	t.Helper()
 	for _, v := range versions {
 		t.Run(v, func(t *testing.T) {
+			program(t, v) // before anything is set up that would miss it
 			t.Parallel()
 			test(t, v)
 		})
@@ -121,7 +122,7 @@ func environment(t *testing.T, root, url string) []string {
 	}
 	env := []string{
 		"PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "TERM=xterm-256color", "HOME=" + home,
-		"XDG_STATE_HOME=" + filepath.Join(home, "state"), "XDG_RUNTIME_DIR=" + home,
+		"XDG_STATE_HOME=" + filepath.Join(home, "state"), "NVIM_LOG_FILE=" + filepath.Join(home, "nvim.log"), "XDG_RUNTIME_DIR=" + home,
 		"REDLINE_PLUGIN=" + plugin, "REDLINE_BIN=" + binary(t), "REDLINE_ROOT=" + root,
 	}
 	if url != "" {

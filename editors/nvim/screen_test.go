@@ -23,9 +23,6 @@ type terminal struct {
 // inTerminal starts a Neovim of width by height cells.
 func inTerminal(t *testing.T, version, root, url string, width, height int) *terminal {
 	t.Helper()
-	if _, err := exec.LookPath("tmux"); err != nil {
-		missing(t, "there is no tmux")
-	}
 	dir, err := os.MkdirTemp("", "nv")
 	if err != nil {
 		t.Fatal(err)
@@ -81,6 +78,10 @@ func (x *terminal) screen(until string) string {
 // REDLINE_UPDATE=1 writes it anew; look at it then.
 func TestScreen(t *testing.T) {
 	const version = "0.12"
+	program(t, version)
+	if _, err := exec.LookPath("tmux"); err != nil {
+		missing(t, "there is no tmux")
+	}
 	root := workspace(t, map[string]string{"count.go": `package main
 
 // Top returns the n most frequent words of text.
