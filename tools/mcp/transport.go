@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -140,10 +141,20 @@ func (s *Servers) program(srv Server) (sdk.Transport, func(), error) {
 	outW.Close()
 	pr, pw := io.Pipe()
 	var wg sync.WaitGroup
+	exited := make(chan struct{}) // closed when the program is gone and its stderr is read
+	wg.Go(func() {
+		defer close(exited)
+		_ = cmd.Wait() // how it ended says nothing: mostly it was killed
+	})
 	wg.Go(func() {
 		err := jsonLines(pw, outR, func(line string) { s.opt.Log(srv.Name, "MCP server "+srv.Name+" printed: "+line) })
 		if err == nil {
 			err = io.EOF
+			// What it said last may still be on its way.
+			select {
+			case <-exited:
+			case <-time.After(lastWords):
+			}
 			if t := said.String(); t != "" {
 				err = fmt.Errorf("the server ended, saying: %s", t)
 			}
@@ -153,13 +164,17 @@ func (s *Servers) program(srv Server) (sdk.Transport, func(), error) {
 	stop := sync.OnceFunc(func() {
 		in.Close()
 		kill(cmd)
-		_ = cmd.Wait() // how it ended says nothing: it was killed
+		<-exited
 		outR.Close()
 		pr.Close()
 		wg.Wait()
 	})
 	return &sdk.IOTransport{Reader: pr, Writer: in}, stop, nil
 }
+
+// lastWords is how long a program that closed its output may take to end, so that
+// what it says on stderr can be told.
+const lastWords = 2 * time.Second
 
 // maxLine is the longest message of a program, in bytes; images come in base64.
 const maxLine = 64 << 20
