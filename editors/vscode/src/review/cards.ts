@@ -21,7 +21,7 @@ const MAX_OPEN = 40;
  * its language and are reached by keyboard and screen reader.
  */
 export class Cards implements vscode.Disposable {
-  private readonly controller = vscode.comments.createCommentController("redline", "Redline");
+  private controller = newController();
   private readonly cards = new Map<string, Card>();
 
   /** Makes the cards those of the hunks in the given documents. */
@@ -60,12 +60,32 @@ export class Cards implements vscode.Disposable {
         this.cards.set(key, { thread, proposalId: h.proposal.proposalId, hunkId: h.hunk.hunkId, drawn });
       });
     }
+    const decided = new Set<string>();
     for (const [key, card] of this.cards) {
       if (!keep.has(key)) {
+        decided.add(card.thread.uri.toString());
         card.thread.dispose();
         this.cards.delete(key);
       }
     }
+    for (const card of this.cards.values()) {
+      decided.delete(card.thread.uri.toString());
+    }
+    if (decided.size > 0) {
+      this.renew(documents);
+    }
+  }
+
+  /**
+   * Starts over with a new controller. When a tab is switched while threads change, the
+   * workbench can draw a thread twice and forget one of the two; with the controller all
+   * that it has drawn goes. It is done when a file has no card left, so nothing flickers.
+   */
+  private renew(documents: Map<string, { document: vscode.TextDocument; hunks: PlacedHunk[] }>): void {
+    this.controller.dispose();
+    this.cards.clear();
+    this.controller = newController();
+    this.show(documents);
   }
 
   /** The hunk a thread belongs to. */
@@ -85,6 +105,10 @@ export class Cards implements vscode.Disposable {
     this.cards.clear();
     this.controller.dispose();
   }
+}
+
+function newController(): vscode.CommentController {
+  return vscode.comments.createCommentController("redline", "Redline");
 }
 
 /** The line under which the card goes; undefined above the first one. */
