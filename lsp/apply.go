@@ -161,7 +161,7 @@ func (s *Server) applyOnce(ctx context.Context, p *workspace.Proposal, picked []
 			continue
 		}
 		var version *int32
-		x.before, version = e.now(f)
+		x.before, version = f.Current()
 		if version != nil {
 			x.open, x.version = true, *version
 		}
@@ -303,7 +303,12 @@ func (s *Server) settle(files []*sent, applied bool) (moved, some bool) {
 		if missed && after != x.before {
 			moved = true
 		}
-		x.file.Rebase(after)
+		var version *int32
+		if d, ok := snap.DocumentByKey(x.key); ok {
+			v := d.Version
+			version = &v
+		}
+		x.file.Rebase(after, version)
 	}
 	return moved, some
 }

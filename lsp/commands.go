@@ -262,7 +262,7 @@ func (s *Server) hunksIn(u string) []placedHunk {
 			if workspace.Key(f.Path) != key {
 				continue
 			}
-			now, _ := e.now(f)
+			now, _ := f.Current()
 			m := newMapper(now, e.encoding)
 			for _, h := range f.Hunks {
 				if h.State == workspace.Pending {

@@ -68,7 +68,7 @@ func (s *Server) Review(ctx context.Context, p *workspace.Proposal, auto bool, u
 		if err := s.resolve(ctx, p, []HunkDecision{{Target: Target{All: true}, Decision: "accept"}}, updated); err != nil {
 			return err
 		}
-		finish(p, updated)
+		s.finish(p, updated)
 		return nil
 	}
 	updated()
@@ -93,14 +93,20 @@ func (s *Server) Review(ctx context.Context, p *workspace.Proposal, auto bool, u
 			a.reply <- s.answer(ctx, p, a, updated)
 		}
 	}
-	finish(p, updated)
+	s.finish(p, updated)
 	return nil
 }
 
-// finish closes a proposal with nothing left to decide, once.
-func finish(p *workspace.Proposal, updated func()) {
+// finish closes a proposal with nothing left to decide, once. What the user did to
+// hunks that landed earlier is found out first.
+func (s *Server) finish(p *workspace.Proposal, updated func()) {
 	if p.State == workspace.Settled || p.State == workspace.Conflict {
 		return
+	}
+	e := s.encoder()
+	for _, f := range p.Files {
+		now, _ := e.live(f)
+		f.Verify(now)
 	}
 	p.Finish()
 	p.Rev++
@@ -129,7 +135,7 @@ func (s *Server) answer(ctx context.Context, p *workspace.Proposal, a ask, updat
 	}
 	if !p.Pending() {
 		closeConflicts(p)
-		finish(p, updated)
+		s.finish(p, updated)
 	}
 	return nil
 }
@@ -158,15 +164,13 @@ func closeConflicts(p *workspace.Proposal) {
 func (s *Server) rebase(p *workspace.Proposal) (changed bool) {
 	e := s.encoder()
 	for _, f := range p.Files {
-		now, version := e.now(f)
+		now, version := e.live(f)
 		if f.Op == workspace.OpCreate && version == nil {
-			f.Version = nil
 			continue
 		}
-		if f.Rebase(now) {
+		if f.Rebase(now, version) {
 			changed = true
 		}
-		f.Version = version
 	}
 	return changed
 }

@@ -16,8 +16,7 @@ import (
 	"redline/workspace/text"
 )
 
-// encoder turns the agent's data into what goes over the wire. Snapshot is the
-// state that positions refer to.
+// encoder turns the agent's data into what goes over the wire.
 type encoder struct {
 	snapshot *workspace.Snapshot
 	encoding protocol.PositionEncodingKind
@@ -38,9 +37,9 @@ func (e *encoder) uriOf(path string) uri.URI {
 	return uri.File(path)
 }
 
-// now returns the current text of the file that f changes, and its version when
-// it is open.
-func (e *encoder) now(f *workspace.FileChange) (string, *int32) {
+// live returns the text of the file that f changes as the snapshot has it, and its
+// version when it is open. The hunks of f may still refer to an older one.
+func (e *encoder) live(f *workspace.FileChange) (string, *int32) {
 	if d, ok := e.snapshot.Document(f.Path); ok {
 		v := d.Version
 		return d.Text, &v
@@ -63,7 +62,7 @@ func (e *encoder) proposal(p *workspace.Proposal) *Proposal {
 		out.CallIDs = []string{}
 	}
 	for _, f := range p.Files {
-		now, version := e.now(f)
+		now, version := f.Current()
 		m := newMapper(now, e.encoding)
 		file := ProposalFile{FileID: f.ID, URI: e.uriOf(f.Path), Op: string(f.Op), Hunks: []ProposalHunk{}}
 		file.Base = ProposalBase{Version: version, Hash: workspace.Hash(now), EOL: string(text.DetectEOL(now)), Encoding: string(text.UTF8)}
@@ -92,7 +91,6 @@ func (e *encoder) proposal(p *workspace.Proposal) *Proposal {
 // unified returns the hunks that keep allows as a unified diff on the current texts.
 func (e *encoder) unified(p *workspace.Proposal, keep func(*workspace.Hunk) bool) string {
 	return p.Unified(
-		func(f *workspace.FileChange) string { t, _ := e.now(f); return t },
 		func(path string) string { return strings.TrimPrefix(e.snapshot.Rel(path), "/") },
 		keep)
 }
@@ -102,7 +100,7 @@ func (e *encoder) edit(p *workspace.Proposal, keep func(*workspace.Hunk) bool) p
 	w := protocol.WorkspaceEdit{DocumentChanges: []protocol.DocumentChange{}}
 	annotations := map[protocol.ChangeAnnotationIdentifier]protocol.ChangeAnnotation{}
 	for _, f := range p.Files {
-		now, version := e.now(f)
+		now, version := f.Current()
 		m := newMapper(now, e.encoding)
 		u := e.uriOf(f.Path)
 		var edits []protocol.TextDocumentEditElement

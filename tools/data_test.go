@@ -124,7 +124,7 @@ func play(t *testing.T, reg *tools.Registry, view *workspace.View, name, args st
 	}
 	// The file of this call only: what earlier ones staged was seen with them.
 	p.Files = slices.DeleteFunc(p.Files, func(f *workspace.FileChange) bool { return f.Path != res.Change.Path() })
-	diff := p.Unified((*workspace.FileChange).Text,
+	diff := p.Unified(
 		func(path string) string { return strings.TrimPrefix(view.Rel(path), "/") },
 		func(*workspace.Hunk) bool { return true })
 	return "diff", res.Change.Done + "\n" + visible(diff)

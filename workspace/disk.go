@@ -79,7 +79,7 @@ func (f *FileChange) ApplyToDisk(hunks []*Hunk) error {
 	if err != nil {
 		return fmt.Errorf("read %s again: %w", f.Path, err)
 	}
-	f.Rebase(now)
+	f.Rebase(now, nil)
 	var fit []*Hunk
 	for _, h := range hunks {
 		if h.State == Pending {
@@ -99,6 +99,6 @@ func (f *FileChange) ApplyToDisk(hunks []*Hunk) error {
 	for _, h := range fit {
 		f.Land(h, h.New)
 	}
-	f.Rebase(after)
+	f.Rebase(after, nil)
 	return nil
 }

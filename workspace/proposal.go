@@ -51,14 +51,17 @@ type Proposal struct {
 
 // A FileChange is the part of a proposal that concerns one file.
 type FileChange struct {
-	ID   string
-	Path string
-	Op   Op
-	Base *File // what the change was made against; nil for OpCreate
-	// Version of the open document the hunks' Start and End refer to; nil when
-	// they refer to the file on disk.
-	Version *int32
-	Hunks   []*Hunk
+	ID    string
+	Path  string
+	Op    Op
+	Base  *File // what the change was made against; nil for OpCreate
+	Hunks []*Hunk
+
+	// now is the text that the hunks' Start and End refer to, and version that of the
+	// open document it was, nil when it was the file on disk. They change together:
+	// a place in one text under the version of another would overwrite what was typed.
+	now     string
+	version *int32
 
 	// text is the base with the accepted hunks in it: what the document would be
 	// had the user typed nothing. Hunks keep their place in it (from, to), so that
@@ -69,7 +72,7 @@ type FileChange struct {
 // A Hunk is one run of whole lines to be replaced.
 type Hunk struct {
 	ID         string
-	Start, End int // bytes of the current text (see FileChange.Version)
+	Start, End int // bytes of the text that FileChange.Current returns
 	Old, New   string
 	State      HunkState
 	Reason     string // why it is rejected or in conflict, in the user's or our words
@@ -90,10 +93,6 @@ func (p *Proposal) Clone() *Proposal {
 	c.Files = make([]*FileChange, len(p.Files))
 	for i, f := range p.Files {
 		fc := *f
-		if f.Version != nil {
-			v := *f.Version
-			fc.Version = &v
-		}
 		fc.Hunks = make([]*Hunk, len(f.Hunks))
 		for j, h := range f.Hunks {
 			hc := *h
@@ -150,11 +149,16 @@ func (f *FileChange) Stat() (added, removed int) {
 // Text returns what f's hunks refer to before any typing: base and accepted hunks.
 func (f *FileChange) Text() string { return f.text }
 
+// Current returns the text that the hunks' Start and End refer to, and the version
+// of the open document it is; nil when it is the file on disk.
+func (f *FileChange) Current() (now string, version *int32) { return f.now, f.version }
+
 // Rebase moves the undecided hunks of f to their places in now, the text of the
-// file at this moment. A hunk whose lines the user changed becomes Conflicted; it
+// file at this moment, and the version of the document when it is open. A hunk whose lines the user changed becomes Conflicted; it
 // becomes Pending again when they are as before. It reports whether a hunk moved
 // or changed its state.
-func (f *FileChange) Rebase(now string) (changed bool) {
+func (f *FileChange) Rebase(now string, version *int32) (changed bool) {
+	f.now, f.version = now, version
 	changes := diff.Lines(f.text, now)
 	for _, h := range f.Hunks {
 		start, end, ok := locate(changes, h.from, h.to)
@@ -177,6 +181,34 @@ func (f *FileChange) Rebase(now string) (changed bool) {
 		}
 		if h.State != was || h.Start != wasStart || h.End != wasEnd {
 			changed = true
+		}
+	}
+	return changed
+}
+
+// Verify compares the hunks that have landed with now, the text of the file at this
+// moment, and records what the user has made of them since: one whose old lines
+// stand again is rejected, one that reads differently is amended. It reports whether
+// a hunk changed. Call it when the last hunk is decided, so that what the model is
+// told is what the file says.
+func (f *FileChange) Verify(now string) (changed bool) {
+	changes := diff.Lines(f.text, now)
+	for _, h := range f.Hunks {
+		if h.State != Accepted && h.State != Amended {
+			continue
+		}
+		start, end, ok := locate(changes, h.from, h.to)
+		if ok {
+			continue
+		}
+		changed = true
+		if start > end || end > len(now) {
+			end = start
+		}
+		if got := now[start:end]; got == h.Old {
+			h.State, h.Final, h.Reason = Rejected, "", "accepted, and then taken back by the user"
+		} else {
+			h.State, h.Final, h.Reason = Amended, got, "changed by the user after it was accepted"
 		}
 	}
 	return changed

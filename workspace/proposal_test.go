@@ -100,7 +100,7 @@ func TestRebase(t *testing.T) {
 				b = "x\ny"
 			}
 			f := propose(t, b, tt.edit)
-			f.Rebase(tt.now)
+			f.Rebase(tt.now, nil)
 			h := f.Hunks[0]
 			if h.State != tt.state {
 				t.Fatalf("hunk is %v, want %v (%+v)", h.State, tt.state, h)
@@ -113,7 +113,7 @@ func TestRebase(t *testing.T) {
 			}
 			// What was typed is taken back: the hunk is as at the start.
 			if h.State == Conflicted {
-				f.Rebase(b)
+				f.Rebase(b, nil)
 				if h.State != Pending || b[h.Start:h.End] != h.Old {
 					t.Errorf("after undo the hunk is %v at %q", h.State, b[h.Start:h.End])
 				}
@@ -186,7 +186,7 @@ func TestRandomReview(t *testing.T) {
 				typed, _ := Apply(now, []Edit{randomEdit(r, now, "user")})
 				now = typed
 			}
-			fc.Rebase(now)
+			fc.Rebase(now, nil)
 			var picked, taken []*Hunk
 			for _, h := range fc.Hunks {
 				if h.State != Pending {
@@ -221,7 +221,7 @@ func TestRandomReview(t *testing.T) {
 				t.Fatalf("seed %d: text of the user is lost", seed)
 			}
 			now = after
-			fc.Rebase(now)
+			fc.Rebase(now, nil)
 			for _, h := range fc.Hunks {
 				if h.State == Accepted && h.Start >= 0 && h.End <= len(now) && h.Start <= h.End && h.Reason == "" && now[h.Start:h.End] != h.New {
 					// Typing over an accepted hunk is the user's right; it then no longer equals.
@@ -262,7 +262,7 @@ func TestUnifiedAppliesWithPatch(t *testing.T) {
 		if p == nil {
 			continue
 		}
-		u := p.Unified((*FileChange).Text, func(string) string { return "x" }, func(*Hunk) bool { return true })
+		u := p.Unified(func(string) string { return "x" }, func(*Hunk) bool { return true })
 		file := filepath.Join(dir, "x")
 		if err := os.WriteFile(file, []byte(base), 0o600); err != nil {
 			t.Fatal(err)

@@ -1,6 +1,10 @@
 package workspace
 
-import "redline/workspace/diff"
+import (
+	"strings"
+
+	"redline/workspace/diff"
+)
 
 // Landing is what the document says of one hunk after an edit was sent.
 type Landing struct {
@@ -40,12 +44,15 @@ func Settle(before, after string, hunks []*Hunk) []Landing {
 		start := h.Start + delta
 		end := start + len(h.New)
 		delta += len(h.New) - (h.End - h.Start)
-		if s, e, ok := locate(fromExpected, start, end); ok {
+		s, e, asExpected := locate(fromExpected, start, end)
+		_, _, untouched := locate(fromBefore, h.Start, h.End)
+		switch {
+		case asExpected && h.New == "" && (untouched || stillIn(fromExpected, start, h.Old, after)):
+			// Of a deletion nothing shows where it would be; but its lines are there.
+		case asExpected:
 			out[i].Landed = true
-			continue
-		} else if _, _, untouched := locate(fromBefore, h.Start, h.End); untouched {
-			continue
-		} else {
+		case untouched:
+		default:
 			out[i].Landed, out[i].Lost = true, true
 			if s <= e && e <= len(after) {
 				out[i].Final = after[s:e]
@@ -53,6 +60,24 @@ func Settle(before, after string, hunks []*Hunk) []Landing {
 		}
 	}
 	return out
+}
+
+// stillIn reports whether a change of the text at offset at brought back a line of
+// old: what looks like typing in the next line is then typing there, with the lines
+// in front of it never deleted.
+func stillIn(changes []diff.Change, at int, old, after string) bool {
+	for _, c := range changes {
+		if c.AStart > at || c.AEnd < at {
+			continue
+		}
+		got := after[c.BStart:c.BEnd]
+		for line := range strings.Lines(old) {
+			if strings.TrimSpace(line) != "" && (strings.HasPrefix(got, line) || strings.Contains(got, "\n"+line)) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // subset finds which of the hunks, each taken whole or not at all, turn before

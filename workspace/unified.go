@@ -10,13 +10,12 @@ import (
 const contextLines = 3
 
 // Unified returns the hunks of p that keep allows, on the files' current texts,
-// as one unified diff. now gives the current text of a file's path; name gives
-// what to call the file, without a leading slash.
-func (p *Proposal) Unified(now func(*FileChange) string, name func(path string) string, keep func(*Hunk) bool) string {
+// as one unified diff. name gives what to call the file at a path, without a
+// leading slash.
+func (p *Proposal) Unified(name func(path string) string, keep func(*Hunk) bool) string {
 	var files []*godiff.FileDiff
 	for _, f := range p.Files {
-		t := now(f)
-		hunks := unifiedHunks(t, f.Hunks, keep)
+		hunks := unifiedHunks(f.now, f.Hunks, keep)
 		if len(hunks) == 0 {
 			continue
 		}

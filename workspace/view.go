@@ -199,7 +199,7 @@ func (v *View) Propose() *Proposal {
 			fc.Op = OpCreate
 			changes = []diff.Change{{BEnd: len(st.text)}}
 		} else {
-			fc.text = st.base.Text
+			fc.text, fc.now = st.base.Text, st.base.Text
 			changes = diff.Lines(st.base.Text, st.text)
 		}
 		for _, c := range changes {

@@ -215,7 +215,7 @@ func (d *demo) decide(ctx context.Context, p *workspace.Proposal) error {
 			if all {
 				continue
 			}
-			one := p.Unified((*workspace.FileChange).Text, snap.Rel, func(x *workspace.Hunk) bool { return x == h })
+			one := p.Unified(snap.Rel, func(x *workspace.Hunk) bool { return x == h })
 			d.printf("%s\n", d.diff(one))
 			answer, err := d.question(ctx, fmt.Sprintf("Hunk %d of %d: accept? [y]es, [n]o, [a]ll, [q] reject the rest: ", n, total))
 			if err != nil {

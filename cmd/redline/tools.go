@@ -122,7 +122,7 @@ func runCommand(ctx context.Context, std stdio, c *tools.Command) int {
 // unified returns a proposal as a unified diff on what it was made against.
 func unified(ws *workspace.Workspace, p *workspace.Proposal) string {
 	snap := ws.Snapshot()
-	return p.Unified((*workspace.FileChange).Text,
+	return p.Unified(
 		func(path string) string { return strings.TrimPrefix(snap.Rel(path), "/") },
 		func(*workspace.Hunk) bool { return true })
 }
