@@ -133,6 +133,11 @@ func (s *Session) runCall(ctx context.Context, t *turn, view *workspace.View, c 
 		s.update(t, c)
 	}
 	run := prepared.Run
+	if prepared.RunCorrected != nil && s.opt.CorrectEdits {
+		run = func(ctx context.Context) (*tools.Result, error) {
+			return prepared.RunCorrected(ctx, corrector{s, t, view})
+		}
+	}
 	if prepared.RunWeb != nil {
 		run = func(ctx context.Context) (*tools.Result, error) { return prepared.RunWeb(ctx, grounder{s, t}) }
 	}

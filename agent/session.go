@@ -73,7 +73,10 @@ type Options struct {
 	Retry    retry.Options // of failed requests; OnWait is the session's own
 	MaxSteps int           // model requests in a turn; 0: 100
 	MaxTurns int           // prompts in the session; 0: no limit
-	Now      func() time.Time
+	// CorrectEdits has a small model correct the quotations of edits that would be
+	// refused.
+	CorrectEdits bool
+	Now          func() time.Time
 }
 
 // Session is one conversation. It is safe for concurrent use; its turns run one

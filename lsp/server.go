@@ -49,7 +49,9 @@ type Settings struct {
 	MaxTurns int
 	Review   string // settings key redline.review
 	Retry    retry.Options
-	Commands shell.Policy // tools.allowed and tools.exclude, as far as they are about commands
+	// CorrectEdits is the settings key redline.correctEdits; see [agent.Options].
+	CorrectEdits bool
+	Commands     shell.Policy // tools.allowed and tools.exclude, as far as they are about commands
 	// Tools are what the session offers; Options.Tools when nil.
 	Tools *tools.Registry
 	// Background, if set, runs beside the sessions from the first one on, until its

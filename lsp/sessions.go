@@ -64,6 +64,7 @@ func (s *Server) newSession(mode, modelName string, direct bool) (*session, erro
 		Workspace: s.ws, Tools: reg, Generator: set.Generator, Reviewer: s, Approver: s, Saver: s, Commands: set.Commands,
 		Emit: func(ev agent.Event) { s.emit(x, ev) },
 		Mode: m, Model: strings.Clone(modelName), MaxTurns: set.MaxTurns, Retry: set.Retry,
+		CorrectEdits: set.CorrectEdits,
 	})
 	id := x.Info().ID
 	s.mu.Lock()

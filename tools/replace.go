@@ -27,7 +27,8 @@ var Replace = define(Spec{
 "new_string":{"type":"string","description":"The exact literal text to put there."},
 "expected_replacements":{"type":"integer","minimum":1,"description":"Number of occurrences to replace; 1 by default."}},
 "required":["file_path","old_string","new_string"]}`),
-	Aliases: map[string]string{"path": "file_path", "absolute_path": "file_path", "instruction": ""},
+	// Models trained with newer Gemini CLIs say what an edit is for, and that all occurrences are meant.
+	Aliases: map[string]string{"path": "file_path", "absolute_path": "file_path", "instruction": "instruction", "allow_multiple": "allow_multiple"},
 }, prepareReplace)
 
 type replaceParams struct {
@@ -35,6 +36,9 @@ type replaceParams struct {
 	OldString string `json:"old_string"`
 	NewString string `json:"new_string"`
 	Expected  *int   `json:"expected_replacements"`
+
+	Instruction any `json:"instruction"`
+	All         any `json:"allow_multiple"`
 }
 
 func prepareReplace(v *workspace.View, p replaceParams) (*Call, error) {
@@ -57,20 +61,43 @@ func prepareReplace(v *workspace.View, p replaceParams) (*Call, error) {
 		call.Title = "Create " + v.Rel(path)
 	}
 	call.Run = func(context.Context) (*Result, error) { return replace(v, path, p) }
+	if p.OldString != "" {
+		call.RunCorrected = func(ctx context.Context, c Corrector) (*Result, error) { return replaceCorrected(ctx, v, path, p, c) }
+	}
 	return call, nil
 }
 
-func replace(v *workspace.View, path string, p replaceParams) (*Result, error) {
-	want := 1
-	if p.Expected != nil {
-		want = *p.Expected
+// want is the number of occurrences that are to be there.
+func (p replaceParams) want(text string) int {
+	switch {
+	case p.Expected != nil:
+		return *p.Expected
+	case p.All == true:
+		return max(1, strings.Count(text, p.OldString))
 	}
+	return 1
+}
+
+func replace(v *workspace.View, path string, p replaceParams) (*Result, error) {
 	if p.OldString == "" {
 		if v.Exists(path) {
 			return nil, fmt.Errorf("Failed to edit. Attempted to create a file that already exists: %s; to change it, give the text to replace in old_string", path)
 		}
 		return create(v, path, p.NewString, fmt.Sprintf("Created new file: %s with provided content.", path))
 	}
+	f, err := readToReplace(v, path)
+	if err != nil {
+		return nil, err
+	}
+	found, err := match.Find(f.Text, p.OldString, p.NewString, p.want(f.Text))
+	if err != nil {
+		return nil, replaceError(path, err)
+	}
+	return replaced(path, f, found), nil
+}
+
+// readToReplace returns the file that is to be changed as it is in the view now.
+func readToReplace(v *workspace.View, path string) (*workspace.File, error) {
 	f, err := v.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("File not found: %s. Cannot apply edit. Use an empty old_string to create a new file", path)
@@ -78,19 +105,39 @@ func replace(v *workspace.View, path string, p replaceParams) (*Result, error) {
 	if err != nil {
 		return nil, readError(path, err)
 	}
-	found, err := match.Find(f.Text, p.OldString, p.NewString, want)
-	if err != nil {
-		return nil, replaceError(path, err)
-	}
+	return f, nil
+}
+
+// replaced is the result of a replacement whose places are known.
+func replaced(path string, f *workspace.File, found match.Result) *Result {
 	edits := make([]workspace.Edit, len(found.Edits))
 	for i, e := range found.Edits {
 		edits[i] = workspace.Edit(e)
 	}
 	done := fmt.Sprintf("Successfully modified file: %s (%d replacements).", path, len(edits))
-	if found.Stage != match.StageExact {
+	switch found.Stage {
+	case match.StageExact:
+	case match.StageCorrected:
+		done += " old_string was not what the file has; it was corrected. What was replaced is:\n" + quoted(f.Text[edits[0].Start:edits[0].End])
+	default:
 		done += fmt.Sprintf(" old_string was not exact; it was matched ignoring %s.", found.Stage)
 	}
-	return &Result{Change: &Change{File: f, Edits: edits, Done: done}}, nil
+	return &Result{Change: &Change{File: f, Edits: edits, Done: done}}
+}
+
+// quoted returns the first lines of a text for a message.
+func quoted(text string) string {
+	const maxLines, maxBytes = 20, 1000
+	text = strings.ReplaceAll(strings.TrimRight(text, "\r\n"), "\r\n", "\n")
+	lines := strings.SplitN(text, "\n", maxLines+1)
+	short := strings.Join(lines[:min(len(lines), maxLines)], "\n")
+	if len(short) > maxBytes {
+		short = strings.ToValidUTF8(short[:maxBytes], "")
+	}
+	if len(short) < len(text) {
+		short += "\n…"
+	}
+	return short
 }
 
 // replaceError words a refusal for the model, in the seeds' words first, then with

@@ -35,7 +35,8 @@ type Spec struct {
 	Description string          // for the model
 	Schema      json.RawMessage // JSON schema of the parameters, an object
 	// Aliases maps other names of parameters to the ones in Schema. A name that
-	// maps to "" is accepted and dropped.
+	// maps to "" is accepted and dropped; one that maps to itself is passed on, though
+	// Schema, and so the model, does not know it.
 	Aliases map[string]string
 	// Lenient passes on parameters that Schema does not name, and everything when
 	// Schema cannot be understood: whoever made the tool checks them.
@@ -63,6 +64,9 @@ type Call struct {
 	// RunWeb is set instead of Run by tools that need the model's own reach into
 	// the web.
 	RunWeb func(ctx context.Context, m Grounder) (*Result, error)
+	// RunCorrected is set beside Run by tools that can have what they were given put
+	// right by a model. It does what Run does, and asks where Run would refuse.
+	RunCorrected func(ctx context.Context, c Corrector) (*Result, error)
 	// Permission, if set, must be given before Run.
 	Permission *Permission
 }

@@ -78,6 +78,7 @@ func sessionSettings(getenv func(string) string, folders []string, modelName str
 		Retry:     retry.Options{MaxAttempts: cfg.Retry.MaxAttempts, Initial: cfg.Retry.Initial, Max: cfg.Retry.MaxDelay},
 		Generator: c.generator, Auth: c.status,
 		Commands: commandPolicy(cfg), Tools: reg,
+		CorrectEdits: cfg.CorrectEdits,
 	}
 	if servers := mcpServers(cfg, folders, reg, log); servers != nil {
 		set.Background, set.Ready = servers.Run, servers.Ready

@@ -40,6 +40,7 @@ type Config struct {
 	Proxy           string
 	Review          string // redline.review
 	LogLevel        string // redline.log.level
+	CorrectEdits    bool   // redline.correctEdits, true unless it is set
 
 	// Tools that run without asking, that are not offered, and the only ones that
 	// are, as the settings name them: "read_file" or "run_shell_command(git status)".
@@ -80,7 +81,7 @@ func Load(getenv func(string) string, dir string) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Config{Env: env}
+	c := &Config{Env: env, CorrectEdits: true}
 	var files []string
 	if home != "" {
 		files = append(files, filepath.Join(home, "settings.json"))
@@ -216,7 +217,8 @@ var settings = map[string]func(*Config, any) error{
 		c.CoreTools = nil
 		return texts(&c.CoreTools, v)
 	},
-	"proxy": func(c *Config, v any) error { return text(&c.Proxy, v) },
+	"proxy":                func(c *Config, v any) error { return text(&c.Proxy, v) },
+	"redline.correctEdits": func(c *Config, v any) error { return yesNo(&c.CorrectEdits, v) },
 	"redline.review": func(c *Config, v any) error {
 		return oneOf(&c.Review, v, "auto", "annotations", "message", "codeAction")
 	},
@@ -232,7 +234,7 @@ var foreign = []string{
 	"context", "tools", "mcp", "mcpServers", "telemetry", "ui", "general", "ide", "privacy", "experimental", "advanced",
 	"hooks", "extensions", "security", "model", "output", "admin", "agents", "skills", "billing", "useWriteTodos", "$schema",
 	"contextFileName", "toolDiscoveryCommand", "toolCallCommand", "mcpServerCommand", "theme", "sandbox", "coreTools", "excludeTools",
-	"redline.reviewAt", "redline.correctEdits", "redline.compressionThreshold",
+	"redline.reviewAt", "redline.compressionThreshold",
 }
 
 func known(path string) bool {
@@ -277,6 +279,15 @@ func text(dst *string, v any) error {
 		return fmt.Errorf("must be a string, not %v", v)
 	}
 	*dst = s
+	return nil
+}
+
+func yesNo(dst *bool, v any) error {
+	b, ok := v.(bool)
+	if !ok {
+		return fmt.Errorf("must be true or false, not %v", v)
+	}
+	*dst = b
 	return nil
 }
 
