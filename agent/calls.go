@@ -83,7 +83,7 @@ func (s *Session) runCalls(ctx context.Context, t *turn, fcs []model.FunctionCal
 	for _, c := range calls {
 		parts = append(parts, response(c)...)
 	}
-	return parts
+	return append(parts, s.instructionsFor(t, placesOf(calls))...)
 }
 
 func isReading(k tools.Kind) bool { return k == tools.KindRead || k == tools.KindSearch }

@@ -23,13 +23,35 @@ const planPrompt = `
 You cannot change anything now. Explore, then give the user a plan: what would change, where, and why.
 `
 
-// config returns what goes with every request of a turn. It is the same from step
-// to step, byte for byte, so that the provider's cache of the prefix hits.
-func (s *Session) config(mode Mode, modelName string) *genai.GenerateContentConfig {
+// configs are what goes with the requests of one turn, by mode and model. They are
+// made once, so that the beginning of the requests is the same from step to step, byte
+// for byte, and the provider's cache of the prefix hits: tools that come or go
+// meanwhile count from the next turn on.
+type configs map[configKey]*genai.GenerateContentConfig
+
+type configKey struct {
+	mode  Mode
+	model string
+}
+
+// config returns what goes with every request of a turn.
+func (s *Session) config(t *turn, mode Mode, modelName string) *genai.GenerateContentConfig {
+	key := configKey{mode, modelName}
+	if t.configs[key] == nil {
+		if t.configs == nil {
+			t.configs = configs{}
+		}
+		t.configs[key] = s.newConfig(t, mode, modelName)
+	}
+	return t.configs[key]
+}
+
+func (s *Session) newConfig(t *turn, mode Mode, modelName string) *genai.GenerateContentConfig {
 	text := systemPrompt
 	if mode == ModePlan {
 		text += planPrompt
 	}
+	text += t.instructions
 	c := &genai.GenerateContentConfig{
 		SystemInstruction: &genai.Content{Parts: []*genai.Part{{Text: text}}},
 	}

@@ -1,10 +1,7 @@
 package agent
 
 import (
-	"fmt"
 	"strings"
-
-	"google.golang.org/genai"
 
 	"redline/agent/model"
 	"redline/workspace"
@@ -18,7 +15,7 @@ type Message struct {
 
 // ContextItem is something the user attached to a prompt.
 type ContextItem struct {
-	Kind     string // selection, file, symbol, diagnostics, diff, terminal, url, image, text
+	Kind     string // one of ContextKinds
 	Path     string // absolute, when it is about a file
 	URI      string // when it is about something that is no file
 	FromLine int    // 1-based; 0 when it is not about lines
@@ -32,6 +29,15 @@ func (m Message) empty() bool {
 	return strings.TrimSpace(m.Text) == "" && len(m.Context) == 0
 }
 
+// places returns the files that the message is about.
+func (m Message) places(v *workspace.View) []string {
+	out := mentioned(v, m.Text)
+	for _, c := range m.Context {
+		out = append(out, c.Path)
+	}
+	return out
+}
+
 // parts returns the message as the model gets it.
 func (m Message) parts(s *workspace.Snapshot) []model.Part {
 	parts := []model.Part{}
@@ -39,26 +45,7 @@ func (m Message) parts(s *workspace.Snapshot) []model.Part {
 		parts = append(parts, model.Text(m.Text))
 	}
 	for _, c := range m.Context {
-		if len(c.Data) > 0 && c.MIMEType != "" {
-			parts = append(parts, model.NewPart(&genai.Part{InlineData: &genai.Blob{MIMEType: c.MIMEType, Data: c.Data}}))
-			continue
-		}
-		where := c.URI
-		if c.Path != "" {
-			where = s.Rel(c.Path)
-		}
-		if c.FromLine > 0 {
-			where += fmt.Sprintf(", lines %d-%d", c.FromLine, max(c.FromLine, c.ToLine))
-		}
-		text := fmt.Sprintf("[%s %s]", c.Kind, where)
-		if c.Text != "" {
-			fence := "```"
-			for strings.Contains(c.Text, fence) {
-				fence += "`"
-			}
-			text += "\n" + fence + "\n" + strings.TrimSuffix(c.Text, "\n") + "\n" + fence
-		}
-		parts = append(parts, model.Text(text))
+		parts = append(parts, c.part(s))
 	}
 	return parts
 }

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"redline/agent/memory"
 	"redline/agent/model"
 	"redline/agent/retry"
 	"redline/tools"
@@ -77,6 +78,8 @@ type Options struct {
 	// refused.
 	CorrectEdits bool
 	Now          func() time.Time
+	// Memory says where instructions such as GEMINI.md are found.
+	Memory memory.Options
 }
 
 // Session is one conversation. It is safe for concurrent use; its turns run one
@@ -108,6 +111,8 @@ type Session struct {
 	allowedKeys     map[string]bool
 	background      []shell.Leftover
 
+	instructions instructions
+
 	tempMu sync.Mutex
 	temp   string // see tempDir; empty until it is needed
 }
@@ -123,6 +128,9 @@ type turn struct {
 	closing bool     // no further message is taken
 
 	generator model.ContentGenerator // what the turn talks to, once it has it
+
+	instructions string // for the system prompt
+	configs      configs
 }
 
 // Errors of [Session.Prompt] and [Session.Steer].

@@ -34,7 +34,9 @@ func (s *Session) runTurn(ctx context.Context, t *turn, msg Message) TurnEnded {
 	if len(s.history.Contents()) == 0 {
 		s.history.AddUser(model.Text(environment(ctx, snapshot, s.opt.Now())))
 	}
+	t.instructions = s.loadInstructions(t, snapshot)
 	s.history.AddUser(append(msg.parts(snapshot), s.attach(ctx, t, msg.Text)...)...)
+	s.history.AddUser(s.instructionsFor(t, msg.places(s.newView()))...)
 
 	generator, err := s.opt.Generator(ctx)
 	if err != nil {
@@ -104,7 +106,7 @@ func (s *Session) runStep(ctx context.Context, t *turn, g model.ContentGenerator
 	req := &model.Request{
 		Model:    modelName,
 		Contents: s.history.Contents(),
-		Config:   s.config(mode, modelName),
+		Config:   s.config(t, mode, modelName),
 		PromptID: t.id,
 	}
 	var (

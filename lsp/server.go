@@ -17,6 +17,7 @@ import (
 	"go.uber.org/zap"
 
 	"redline/agent"
+	"redline/agent/memory"
 	"redline/agent/model"
 	"redline/agent/retry"
 	"redline/lsp/rpc"
@@ -52,6 +53,8 @@ type Settings struct {
 	// CorrectEdits is the settings key redline.correctEdits; see [agent.Options].
 	CorrectEdits bool
 	Commands     shell.Policy // tools.allowed and tools.exclude, as far as they are about commands
+	// Memory says where instructions such as GEMINI.md are found.
+	Memory memory.Options
 	// Tools are what the session offers; Options.Tools when nil.
 	Tools *tools.Registry
 	// Background, if set, runs beside the sessions from the first one on, until its
@@ -190,6 +193,7 @@ func (s *Server) routes() *rpc.Router {
 	rpc.Handle(r, methodModelList, rpc.Async, s.modelList)
 	rpc.Handle(r, methodToolList, rpc.Async, s.toolList)
 	rpc.Handle(r, methodUsageGet, rpc.Async, s.usageGet)
+	rpc.Handle(r, methodMemoryList, rpc.Async, s.memoryList)
 	return r
 }
 

@@ -3,6 +3,8 @@ package lsp
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -62,9 +64,9 @@ func (s *Server) newSession(mode, modelName string, direct bool) (*session, erro
 	x := &session{direct: direct}
 	x.Session = agent.NewSession(agent.Options{
 		Workspace: s.ws, Tools: reg, Generator: set.Generator, Reviewer: s, Approver: s, Saver: s, Commands: set.Commands,
-		Emit: func(ev agent.Event) { s.emit(x, ev) },
-		Mode: m, Model: strings.Clone(modelName), MaxTurns: set.MaxTurns, Retry: set.Retry,
+		Emit:         func(ev agent.Event) { s.emit(x, ev) },
 		CorrectEdits: set.CorrectEdits,
+		Mode:         m, Model: strings.Clone(modelName), MaxTurns: set.MaxTurns, Retry: set.Retry, Memory: set.Memory,
 	})
 	id := x.Info().ID
 	s.mu.Lock()
@@ -190,7 +192,10 @@ func (s *Server) prompt(_ context.Context, p *PromptParams) (TurnResult, error) 
 		return TurnResult{}, err
 	}
 	msg := agent.Message{Text: strings.Clone(p.Text)}
-	for _, c := range p.Context {
+	for i, c := range p.Context {
+		if !slices.Contains(agent.ContextKinds, c.Kind) {
+			return TurnResult{}, rpc.BadParams(fmt.Sprintf("context[%d].kind", i), "is %q; use one of %s", c.Kind, strings.Join(agent.ContextKinds, ", "))
+		}
 		msg.Context = append(msg.Context, s.contextItem(c))
 	}
 	id, err := x.Prompt(s.root, msg)

@@ -48,6 +48,7 @@ func commands() []command {
 		{"run", "-p PROMPT", "one prompt without an editor", runRun},
 		{"tools", "list | call NAME JSON", "what the model can call", runTools},
 		{"mcp", "list", "the MCP servers of the settings and how they are", runMCP},
+		{"memory", "show | list", "the instructions (GEMINI.md, AGENTS.md) that are read", runMemory},
 		{"version", "", "print the version", runVersion},
 	}
 }

@@ -86,6 +86,7 @@ func runRun(ctx context.Context, std stdio, args []string) int {
 		Workspace: ws, Tools: set.Tools, Generator: set.Generator,
 		Reviewer: review, Approver: review, Commands: set.Commands, Emit: printer.event, Mode: m, Model: set.Model, MaxSteps: *maxTurns, Retry: set.Retry,
 		CorrectEdits: set.CorrectEdits,
+		Memory:       set.Memory,
 	})
 	defer s.Close()
 	if _, err := s.Prompt(ctx, agent.Message{Text: prompt}); err != nil {

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"redline/agent/memory"
 	"redline/agent/retry"
 	"redline/cmd/internal/config"
 	"redline/lsp"
@@ -79,6 +80,7 @@ func sessionSettings(getenv func(string) string, folders []string, modelName str
 		Generator: c.generator, Auth: c.status,
 		Commands: commandPolicy(cfg), Tools: reg,
 		CorrectEdits: cfg.CorrectEdits,
+		Memory:       memory.Options{Home: config.Home(getenv), Names: cfg.ContextNames},
 	}
 	if servers := mcpServers(cfg, folders, reg, log); servers != nil {
 		set.Background, set.Ready = servers.Run, servers.Ready

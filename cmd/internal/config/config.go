@@ -41,6 +41,8 @@ type Config struct {
 	Review          string // redline.review
 	LogLevel        string // redline.log.level
 	CorrectEdits    bool   // redline.correctEdits, true unless it is set
+	// ContextNames are the names of files with instructions; none: the default.
+	ContextNames []string // context.fileName
 
 	// Tools that run without asking, that are not offered, and the only ones that
 	// are, as the settings name them: "read_file" or "run_shell_command(git status)".
@@ -154,6 +156,7 @@ func (c *Config) walk(file, prefix string, tree map[string]any) error {
 var oldNames = map[string]string{
 	"selectedAuthType": "security.auth.selectedType", "model": "model.name",
 	"maxSessionTurns":  "model.maxSessionTurns",
+	"contextFileName":  "context.fileName",
 	"mcpServerCommand": "mcp.serverCommand",
 	"allowedTools":     "tools.allowed", "excludeTools": "tools.exclude", "coreTools": "tools.core",
 }
@@ -219,6 +222,13 @@ var settings = map[string]func(*Config, any) error{
 	},
 	"proxy":                func(c *Config, v any) error { return text(&c.Proxy, v) },
 	"redline.correctEdits": func(c *Config, v any) error { return yesNo(&c.CorrectEdits, v) },
+	"context.fileName": func(c *Config, v any) error {
+		c.ContextNames = nil
+		if name, ok := v.(string); ok {
+			v = []any{name}
+		}
+		return texts(&c.ContextNames, v)
+	},
 	"redline.review": func(c *Config, v any) error {
 		return oneOf(&c.Review, v, "auto", "annotations", "message", "codeAction")
 	},
@@ -233,7 +243,7 @@ var settings = map[string]func(*Config, any) error{
 var foreign = []string{
 	"context", "tools", "mcp", "mcpServers", "telemetry", "ui", "general", "ide", "privacy", "experimental", "advanced",
 	"hooks", "extensions", "security", "model", "output", "admin", "agents", "skills", "billing", "useWriteTodos", "$schema",
-	"contextFileName", "toolDiscoveryCommand", "toolCallCommand", "mcpServerCommand", "theme", "sandbox", "coreTools", "excludeTools",
+	"toolDiscoveryCommand", "toolCallCommand", "mcpServerCommand", "theme", "sandbox", "coreTools", "excludeTools",
 	"redline.reviewAt", "redline.compressionThreshold",
 }
 
