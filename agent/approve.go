@@ -37,13 +37,14 @@ type Approval struct {
 
 // Subject is what an [Approval] is about.
 type Subject struct {
-	Type      string   // command, network, mcp or tool
+	Type      string   // command, network, mcp, tool or path
 	Tool      string   // the tool's name
 	Command   string   // the whole line of a command
 	Directory string   // where it would run, absolute
 	Roots     []string // the commands in it
 	Keys      []string // the hosts or tools of other subjects
 	Unsaved   []string // absolute paths of files that are saved first
+	Paths     []string // absolute paths of files or folders, of subject path
 }
 
 // OptionKind is how far an answer reaches.
@@ -53,6 +54,7 @@ type OptionKind string
 const (
 	OptionOnce    OptionKind = "once"
 	OptionSession OptionKind = "session"
+	OptionAlways  OptionKind = "always"
 	OptionReject  OptionKind = "reject"
 )
 

@@ -82,6 +82,9 @@ func (s *Session) approveCommand(ctx context.Context, t *turn, c *call, cmd *too
 		c.status = CallRejected
 		return fmt.Errorf("the user's settings forbid this command: %s. It was not run; do not try it in another way", d.Reason)
 	}
+	if consented, err := s.trustCommand(ctx, t, c, cmd, commandDetail(cmd, d)); err != nil || consented {
+		return err
+	}
 	if mode, _ := s.settings(); mode == ModeYolo || !d.Confirm {
 		return nil
 	}

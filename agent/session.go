@@ -66,6 +66,8 @@ type Options struct {
 	Reviewer  Reviewer
 	Approver  Approver // nil: what needs consent is refused
 	Saver     Saver    // nil: nothing can be saved
+	// Trust knows whether the folders are trusted; nil: they are.
+	Trust TrustKeeper
 	// Commands says which command lines run without asking, and which never.
 	Commands shell.Policy
 	Emit     func(Event) // called in order, from one goroutine at a time; must not block for long
@@ -110,6 +112,7 @@ type Session struct {
 	allowedPrefixes []string
 	allowedKeys     map[string]bool
 	background      []shell.Leftover
+	toldTrust       bool // what is left out of an untrusted folder was said
 
 	instructions instructions
 

@@ -27,6 +27,7 @@ func (s *Session) runTurn(ctx context.Context, t *turn, msg Message) TurnEnded {
 	s.emit(t.id, UserMessage{MessageID: t.id + ".u", Text: msg.Text})
 
 	before := s.usage
+	s.beginTrust(ctx, t)
 	end := func(status Status, err error) TurnEnded {
 		return TurnEnded{Status: status, Err: err, Usage: s.usage.minus(before)}
 	}

@@ -33,20 +33,21 @@ type ApproveParams struct {
 
 // ApproveSubject is what an approval is about; the type says which fields are set.
 type ApproveSubject struct {
-	Type      string    `json:"type"` // command, network, mcp or tool
-	Tool      string    `json:"tool"`
+	Type      string    `json:"type"` // command, network, mcp, tool or path
+	Tool      string    `json:"tool,omitempty"`
 	Command   string    `json:"command,omitempty"`
 	Directory uri.URI   `json:"directory,omitempty"`
 	Roots     []string  `json:"roots,omitempty"` // the commands in the line; none when it cannot be taken apart
 	Keys      []string  `json:"keys,omitempty"`  // hosts, or names of tools
 	Unsaved   []uri.URI `json:"unsaved,omitempty"`
+	Paths     []uri.URI `json:"paths,omitempty"` // files or folders that a subject path is about
 }
 
 // ApproveOption is an answer the user may give.
 type ApproveOption struct {
 	OptionID string `json:"optionId"`
 	Label    string `json:"label"`
-	Kind     string `json:"kind"` // once, session or reject
+	Kind     string `json:"kind"` // once, session, always or reject
 }
 
 // ApproveResult is the user's answer.
@@ -88,6 +89,9 @@ func (s *Server) Approve(ctx context.Context, a agent.Approval) (agent.Answer, e
 	}
 	for _, path := range a.Subject.Unsaved {
 		p.Subject.Unsaved = append(p.Subject.Unsaved, e.uriOf(path))
+	}
+	for _, path := range a.Subject.Paths {
+		p.Subject.Paths = append(p.Subject.Paths, e.uriOf(path))
 	}
 	for _, o := range a.Options {
 		p.Options = append(p.Options, ApproveOption{o.ID, o.Label, string(o.Kind)})
@@ -135,6 +139,9 @@ func (s *Server) approveByMessage(ctx context.Context, a agent.Approval) (agent.
 func messageText(a agent.Approval) string {
 	if a.Subject.Type == "command" {
 		return fmt.Sprintf("Redline wants to run in %s:\n%s", a.Subject.Directory, a.Subject.Command)
+	}
+	if a.Subject.Type == "path" {
+		return "Redline: " + a.Title + "\n" + a.Detail
 	}
 	return fmt.Sprintf("Redline wants to use %s: %s", a.Subject.Tool, a.Title)
 }

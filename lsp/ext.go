@@ -52,7 +52,11 @@ type clientExt struct {
 	Proposals *json.RawMessage `json:"proposals"`
 	Approve   *json.RawMessage `json:"approve"`
 	Ask       *json.RawMessage `json:"ask"`
-	Editor    struct {
+	// Trusted is the editor's own word on whether the user trusts the workspace, as
+	// VS Code's workspace trust has it. Without it the user is asked where it matters.
+	// When it changes, the editor calls agent/trust/set.
+	Trusted *bool `json:"trusted"`
+	Editor  struct {
 		Save *json.RawMessage `json:"save"`
 	} `json:"editor"`
 }

@@ -15,6 +15,9 @@ import (
 // nor credentials nor the tree.
 func (s *Server) initialize(_ context.Context, p *protocol.InitializeParams) (*protocol.InitializeResult, error) {
 	s.client = declared(p)
+	if s.client.trusted != nil {
+		s.trustSays(*s.client.trusted)
+	}
 	if err := s.ws.SetFolders(rootsOf(p)); err != nil {
 		s.log.Warn("workspace folders", zap.Error(err))
 	}
@@ -76,6 +79,7 @@ func declared(p *protocol.InitializeParams) client {
 		c.knowsUs = true
 		c.proposals = exp.Redline.Proposals != nil
 		c.approve = exp.Redline.Approve != nil
+		c.trusted = exp.Redline.Trusted
 		c.save = exp.Redline.Editor.Save != nil
 	}
 	return c

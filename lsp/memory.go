@@ -42,7 +42,7 @@ func (s *Server) memoryList(_ context.Context, p *MemoryListParams) (MemoryList,
 		}
 		return wireMemory(x.Memory()), nil
 	}
-	set, err := s.settingsOnce()
+	set, err := s.loadSettings()
 	if err != nil {
 		return MemoryList{}, rpc.Failed("settings: %v", err)
 	}

@@ -32,7 +32,7 @@ const (
 // has, when nothing is left to decide, or with ctx.
 func (s *Server) reviewPlain(ctx context.Context, rv *review, p *workspace.Proposal) {
 	way := s.opt.Review
-	if set, err := s.settingsOnce(); way == "" && err == nil {
+	if set, err := s.loadSettings(); way == "" && err == nil {
 		way = set.Review
 	}
 	if way == "" || way == reviewAuto {

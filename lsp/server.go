@@ -33,8 +33,11 @@ type Options struct {
 	// Tools are what the sessions offer; the built-in ones when nil.
 	Tools *tools.Registry
 	// Settings returns what sessions in the given folders start with. It is called
-	// once a session, never while initialising.
+	// for the first session, and again when the folders, or whether they are trusted,
+	// have changed; never while initialising.
 	Settings func(folders []string) (Settings, error)
+	// Trust keeps which folders the user trusts; nil: all are.
+	Trust Trust
 	// Review overrides how plain clients review (WIRE.md §6): auto, annotations,
 	// message or codeAction.
 	Review string
@@ -106,22 +109,24 @@ type Server struct {
 	sessions  map[string]*session
 	order     []string
 	proposals map[string]*review
-	settings  *Settings // once asked for
+	settings  *loaded // once asked for
 
-	startBackground sync.Once // of Settings.Background
+	stopBackground context.CancelFunc // of the settings that count now
+	trust          trustState
 }
 
 // client is what the client declared.
 type client struct {
 	encoding    protocol.PositionEncodingKind
-	knowsUs     bool // capabilities.experimental.redline is there
-	proposals   bool // it reviews with agent/proposal/resolve
-	annotations bool // workspaceEdit.changeAnnotationSupport
-	create      bool // workspaceEdit.resourceOperations has create
-	progress    bool // window.workDoneProgress
-	showDoc     bool // window.showDocument
-	approve     bool // it answers agent/approve
-	save        bool // it answers editor/save
+	knowsUs     bool  // capabilities.experimental.redline is there
+	proposals   bool  // it reviews with agent/proposal/resolve
+	annotations bool  // workspaceEdit.changeAnnotationSupport
+	create      bool  // workspaceEdit.resourceOperations has create
+	progress    bool  // window.workDoneProgress
+	showDoc     bool  // window.showDocument
+	approve     bool  // it answers agent/approve
+	save        bool  // it answers editor/save
+	trusted     *bool // what it says of the workspace; nil when it says nothing
 	// oneFile says that the client checks the version of an edit's first document
 	// only, and that creating a file empties one that is there: Neovim, up to 0.12.
 	oneFile bool
@@ -194,6 +199,7 @@ func (s *Server) routes() *rpc.Router {
 	rpc.Handle(r, methodToolList, rpc.Async, s.toolList)
 	rpc.Handle(r, methodUsageGet, rpc.Async, s.usageGet)
 	rpc.Handle(r, methodMemoryList, rpc.Async, s.memoryList)
+	rpc.Handle(r, methodTrustSet, rpc.Async, s.trustSet)
 	return r
 }
 

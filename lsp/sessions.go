@@ -47,53 +47,31 @@ func (s *Server) newSession(mode, modelName string, direct bool) (*session, erro
 			return nil, rpc.BadParams("mode", "%v", err)
 		}
 	}
-	set, err := s.settingsOnce()
+	set, err := s.loadSettings()
 	if err != nil {
 		return nil, rpc.Failed("settings: %v", err)
 	}
 	if modelName == "" {
 		modelName = set.Model
 	}
-	if set.Background != nil {
-		s.startBackground.Do(func() { s.background(set.Background) })
-	}
-	reg := set.Tools
-	if reg == nil {
-		reg = s.opt.Tools
-	}
+	s.runBackground(set)
 	x := &session{direct: direct}
-	x.Session = agent.NewSession(agent.Options{
-		Workspace: s.ws, Tools: reg, Generator: set.Generator, Reviewer: s, Approver: s, Saver: s, Commands: set.Commands,
-		Emit:         func(ev agent.Event) { s.emit(x, ev) },
-		CorrectEdits: set.CorrectEdits,
-		Mode:         m, Model: strings.Clone(modelName), MaxTurns: set.MaxTurns, Retry: set.Retry, Memory: set.Memory,
-	})
+	opt := agent.Options{
+		Workspace: s.ws, Reviewer: s, Approver: s, Saver: s,
+		Emit: func(ev agent.Event) { s.emit(x, ev) },
+		Mode: m, Model: strings.Clone(modelName),
+	}
+	if s.opt.Trust != nil {
+		opt.Trust = &trustKeeper{s: s, used: set}
+	}
+	s.configure(&opt, set.Settings)
+	x.Session = agent.NewSession(opt)
 	id := x.Info().ID
 	s.mu.Lock()
 	s.sessions[id] = x
 	s.order = append(s.order, id)
 	s.mu.Unlock()
 	return x, nil
-}
-
-// settingsOnce asks for the settings with the first session.
-func (s *Server) settingsOnce() (Settings, error) {
-	s.mu.Lock()
-	got := s.settings
-	s.mu.Unlock()
-	if got != nil {
-		return *got, nil
-	}
-	set, err := s.opt.Settings(s.ws.Snapshot().Folders())
-	if err != nil {
-		return Settings{}, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.settings == nil {
-		s.settings = &set
-	}
-	return *s.settings, nil
 }
 
 // emit hands an event of session x to the client. It is called in order.
@@ -248,7 +226,7 @@ func sessionError(err error) error {
 }
 
 func (s *Server) authStatus(context.Context, *Empty) (AuthStatus, error) {
-	set, err := s.settingsOnce()
+	set, err := s.loadSettings()
 	if err != nil {
 		return AuthStatus{}, rpc.Failed("settings: %v", err)
 	}
@@ -260,7 +238,7 @@ func (s *Server) authStatus(context.Context, *Empty) (AuthStatus, error) {
 }
 
 func (s *Server) modelList(ctx context.Context, _ *Empty) (ModelList, error) {
-	set, err := s.settingsOnce()
+	set, err := s.loadSettings()
 	if err != nil {
 		return ModelList{}, rpc.Failed("settings: %v", err)
 	}
@@ -284,7 +262,7 @@ func (s *Server) modelList(ctx context.Context, _ *Empty) (ModelList, error) {
 }
 
 func (s *Server) toolList(context.Context, *Empty) (ToolList, error) {
-	set, err := s.settingsOnce()
+	set, err := s.loadSettings()
 	if err != nil {
 		return ToolList{}, rpc.Failed("settings: %v", err)
 	}

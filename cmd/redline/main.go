@@ -49,6 +49,7 @@ func commands() []command {
 		{"tools", "list | call NAME JSON", "what the model can call", runTools},
 		{"mcp", "list", "the MCP servers of the settings and how they are", runMCP},
 		{"memory", "show | list", "the instructions (GEMINI.md, AGENTS.md) that are read", runMemory},
+		{"trust", "[list | add | parent | deny | remove] [DIR]", "the folders you trust", runTrust},
 		{"version", "", "print the version", runVersion},
 	}
 }

@@ -34,6 +34,7 @@ func runRun(ctx context.Context, std stdio, args []string) int {
 	fs.StringVar(&resume, "resume", "", "`id` of a session to go on with")
 	maxTurns := fs.Int("max-turns", 0, "end after this many model requests (0: 100)")
 	fs.StringVar(&dir, "C", "", "work in this `folder` instead of the current one")
+	trustRun := fs.Bool("trust", false, "trust the folder in this run: its settings, MCP servers, commands, and the shell in it")
 	if code, ok := parse(fs, std, args); !ok {
 		return code
 	}
@@ -67,7 +68,11 @@ func runRun(ctx context.Context, std stdio, args []string) int {
 		return fail(std, exitUsage, "%v", err)
 	}
 	log, _ := newLog(std.err, "warn")
-	set, err := sessionSettings(std.getenv, []string{folder}, modelName, log)
+	trusted := headlessTrust{newTrust(std.getenv), []string{folder}}
+	if *trustRun {
+		trusted.store.TrustRun()
+	}
+	set, err := trustedSettings(std.getenv, trusted.folders, trusted.folderTrust, modelName, log)
 	if err != nil {
 		return fail(std, exitFailed, "%v", err)
 	}
@@ -84,7 +89,7 @@ func runRun(ctx context.Context, std stdio, args []string) int {
 	printer, review := newPrinter(output, std, ws), &headless{mode: mode}
 	s := agent.NewSession(agent.Options{
 		Workspace: ws, Tools: set.Tools, Generator: set.Generator,
-		Reviewer: review, Approver: review, Commands: set.Commands, Emit: printer.event, Mode: m, Model: set.Model, MaxSteps: *maxTurns, Retry: set.Retry,
+		Reviewer: review, Approver: review, Trust: trusted, Commands: set.Commands, Emit: printer.event, Mode: m, Model: set.Model, MaxSteps: *maxTurns, Retry: set.Retry,
 		CorrectEdits: set.CorrectEdits,
 		Memory:       set.Memory,
 	})

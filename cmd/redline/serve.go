@@ -39,10 +39,11 @@ func runServe(ctx context.Context, std stdio, args []string) int {
 	if restore, err := zap.RedirectStdLogAt(log, zap.DebugLevel); err == nil { // the SDK logs there
 		defer restore()
 	}
+	trusted := newTrust(std.getenv)
 	opt := lsp.Options{
-		Version: versionString(), Log: log, Review: *review,
+		Version: versionString(), Log: log, Review: *review, Trust: trusted,
 		Settings: func(folders []string) (lsp.Settings, error) {
-			return sessionSettings(std.getenv, folders, *modelName, log)
+			return trustedSettings(std.getenv, folders, trusted, *modelName, log)
 		},
 	}
 	if *trace != "" {
@@ -56,13 +57,15 @@ func runServe(ctx context.Context, std stdio, args []string) int {
 	return lsp.Serve(ctx, rpc.Pair(std.in, writeCloser{std.out}), opt)
 }
 
-// sessionSettings reads what sessions in the given folders start with.
+// sessionSettings reads what sessions in the given folders start with, as far as the
+// folders are trusted without anybody being asked.
 func sessionSettings(getenv func(string) string, folders []string, modelName string, log *zap.Logger) (lsp.Settings, error) {
-	dir := ""
-	if len(folders) > 0 {
-		dir = folders[0]
-	}
-	cfg, err := config.Load(getenv, dir)
+	return trustedSettings(getenv, folders, newTrust(getenv), modelName, log)
+}
+
+// trustedSettings is sessionSettings as far as the folders are trusted by now.
+func trustedSettings(getenv func(string) string, folders []string, trusted *folderTrust, modelName string, log *zap.Logger) (lsp.Settings, error) {
+	cfg, err := config.Source{Getenv: getenv, Folders: folders, Trust: trusted.store}.Load()
 	if err != nil {
 		return lsp.Settings{}, err
 	}

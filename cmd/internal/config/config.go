@@ -16,6 +16,9 @@ import (
 	"time"
 
 	"github.com/tailscale/hujson"
+
+	"redline/cmd/internal/trust"
+	"redline/workspace"
 )
 
 // FileError is a settings file that cannot be used.
@@ -46,16 +49,24 @@ type Config struct {
 
 	// Tools that run without asking, that are not offered, and the only ones that
 	// are, as the settings name them: "read_file" or "run_shell_command(git status)".
-	AllowedTools  []string // tools.allowed, of the user only: a project cannot allow itself anything
+	AllowedTools  []string // tools.allowed
 	ExcludedTools []string // tools.exclude, of the user and the project together
 	CoreTools     []string // tools.core
 
-	// MCPServers is mcpServers, of the user only: a server is a program that runs, and
-	// nobody has said yet that a project's may.
+	// MCPServers is mcpServers and mcp.serverCommand, of the user and of a trusted
+	// workspace. There are none where the user said not to trust the folder.
 	MCPServers map[string]any
 
-	project bool  // the file being read is the workspace's
-	Retry   Retry // redline.retry
+	Retry Retry // redline.retry
+
+	// Trust is what is known of the workspace's folders. Unless it is
+	// [workspace.Trusted] the workspace's own settings counted only where they make
+	// things stricter, and LeftOut names what else there is, for the user.
+	Trust   workspace.Trust
+	LeftOut []string
+
+	noTrust bool // security.folderTrust.enabled is false: every folder is trusted
+	strict  bool // only keys that make things stricter are read now
 }
 
 // Retry says how failed requests are repeated; zero values are the defaults.
@@ -75,27 +86,56 @@ func Home(getenv func(string) string) string {
 	return ""
 }
 
+// Source is where settings come from.
+type Source struct {
+	Getenv  func(string) string
+	Folders []string     // of the workspace; the settings of the first count
+	Trust   *trust.Store // whether they are trusted; nil: a new one
+}
+
 // Load reads the settings of the user and of the workspace in dir, which may be
-// empty. The workspace's win.
+// empty. The workspace's win, as far as it is trusted; nobody is asked.
 func Load(getenv func(string) string, dir string) (*Config, error) {
-	home := Home(getenv)
-	env, err := LoadEnv(getenv, dir, home)
+	src := Source{Getenv: getenv}
+	if dir != "" {
+		src.Folders = []string{dir}
+	}
+	return src.Load()
+}
+
+// Load reads the settings.
+func (s Source) Load() (*Config, error) {
+	home, dir := Home(s.Getenv), ""
+	if len(s.Folders) > 0 {
+		dir = s.Folders[0]
+	}
+	c := &Config{CorrectEdits: true}
+	if home != "" {
+		if err := c.read(filepath.Join(home, "settings.json")); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.judge(s, home); err != nil {
+		c.Warnings = append(c.Warnings, fmt.Sprintf("the trusted folders cannot be read, so that none is trusted: %v", err))
+	}
+	env, err := LoadEnv(s.Getenv, dir, home, c.Trust == workspace.Trusted)
 	if err != nil {
 		return nil, err
 	}
-	c := &Config{Env: env, CorrectEdits: true}
-	var files []string
-	if home != "" {
-		files = append(files, filepath.Join(home, "settings.json"))
-	}
-	if dir != "" {
-		files = append(files, filepath.Join(dir, ".gemini", "settings.json"))
-	}
-	for i, f := range files {
-		c.project = i > 0 || home == ""
-		if err := c.read(f); err != nil {
+	c.Env = env
+	if file := projectFile(dir, "settings.json", home); file != "" {
+		if err := c.readProject(file); err != nil {
 			return nil, err
 		}
+	}
+	if c.Trust != workspace.Trusted {
+		c.LeftOut = withheld(dir, home)
+		if len(env.withheld) > 0 {
+			c.LeftOut = append(c.LeftOut, strings.Join(env.withheld, ", ")+" of a .env file")
+		}
+	}
+	if c.Trust == workspace.Untrusted {
+		c.MCPServers = nil
 	}
 	if m := env.Get("GEMINI_MODEL"); m != "" {
 		c.Model = m
@@ -105,25 +145,36 @@ func Load(getenv func(string) string, dir string) (*Config, error) {
 
 // read merges one settings file into c. A file that is not there is no error.
 func (c *Config) read(file string) error {
+	tree, err := parseSettings(file)
+	if err != nil {
+		return err
+	}
+	return c.walk(file, "", tree)
+}
+
+// parseSettings returns the object that a settings file holds; nil when there is no
+// file, or nothing in it.
+func parseSettings(file string) (map[string]any, error) {
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return &FileError{file, err}
+		return nil, &FileError{file, err}
 	}
-	std, err := hujson.Standardize(bytes.TrimPrefix(data, []byte("\ufeff")))
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if len(bytes.TrimSpace(data)) == 0 {
+		return nil, nil
+	}
+	std, err := hujson.Standardize(data)
 	if err != nil {
-		return &FileError{file, err}
-	}
-	if len(bytes.TrimSpace(std)) == 0 {
-		return nil
+		return nil, &FileError{file, err}
 	}
 	var tree map[string]any
 	if err := json.Unmarshal(std, &tree); err != nil {
-		return &FileError{file, errors.New("the settings must be a JSON object")}
+		return nil, &FileError{file, errors.New("the settings must be a JSON object")}
 	}
-	return c.walk(file, "", tree)
+	return tree, nil
 }
 
 // walk visits the keys of a settings object in order.
@@ -134,6 +185,9 @@ func (c *Config) walk(file, prefix string, tree map[string]any) error {
 			path = oldNames[path]
 		}
 		if s, ok := settings[path]; ok {
+			if c.strict && !stricter[path] {
+				continue
+			}
 			if err := s(c, v); err != nil {
 				return &FileError{file, fmt.Errorf("%s: %w", path, err)}
 			}
@@ -145,7 +199,7 @@ func (c *Config) walk(file, prefix string, tree map[string]any) error {
 			}
 			continue
 		}
-		if !known(path) {
+		if !known(path) && !c.strict {
 			c.Warnings = append(c.Warnings, fmt.Sprintf("%s: unknown setting %q", file, path))
 		}
 	}
@@ -163,6 +217,14 @@ var oldNames = map[string]string{
 
 // settings are the keys that are read here.
 var settings = map[string]func(*Config, any) error{
+	"security.folderTrust.enabled": func(c *Config, v any) error {
+		on, ok := v.(bool)
+		if !ok {
+			return fmt.Errorf("must be true or false, not %v", v)
+		}
+		c.noTrust = !on
+		return nil
+	},
 	"security.auth.selectedType": func(c *Config, v any) error { return text(&c.AuthType, v) },
 	"model.name":                 func(c *Config, v any) error { return text(&c.Model, v) },
 	"model.maxSessionTurns": func(c *Config, v any) error {
@@ -173,26 +235,11 @@ var settings = map[string]func(*Config, any) error{
 		c.MaxSessionTurns = max(0, int(n)) // Gemini CLI writes -1 for no limit
 		return nil
 	},
-	"tools.allowed": func(c *Config, v any) error {
-		var list []string
-		if err := texts(&list, v); err != nil {
-			return err
-		}
-		if c.project {
-			c.Warnings = append(c.Warnings, "tools.allowed counts in the user's settings only; the project's is ignored")
-			return nil
-		}
-		c.AllowedTools = list
-		return nil
-	},
+	"tools.allowed": func(c *Config, v any) error { return texts(&c.AllowedTools, v) },
 	"mcpServers": func(c *Config, v any) error {
 		servers, ok := v.(map[string]any)
 		if !ok {
 			return fmt.Errorf("must be an object of servers by name, not %v", v)
-		}
-		if c.project {
-			c.Warnings = append(c.Warnings, "mcpServers counts in the user's settings only; the project's is ignored")
-			return nil
 		}
 		if c.MCPServers == nil {
 			c.MCPServers = map[string]any{}
@@ -204,10 +251,6 @@ var settings = map[string]func(*Config, any) error{
 		var line string
 		if err := text(&line, v); err != nil || line == "" {
 			return err
-		}
-		if c.project {
-			c.Warnings = append(c.Warnings, "mcp.serverCommand counts in the user's settings only; the project's is ignored")
-			return nil
 		}
 		if c.MCPServers == nil {
 			c.MCPServers = map[string]any{}

@@ -31,7 +31,7 @@ func load(t *testing.T, env map[string]string, files map[string]string) (*Config
 }
 
 func TestWorkspaceSettingsWin(t *testing.T) {
-	c, err := load(t, nil, map[string]string{
+	c, err := load(t, map[string]string{"GEMINI_CLI_TRUST_WORKSPACE": "true"}, map[string]string{
 		"home/settings.json":         `{"model": {"name": "user"}, "redline": {"review": "message", "retry": {"initialDelayMs": 20}}}`,
 		"a/ws/.gemini/settings.json": "\ufeff// a comment\n{\"model\": {\"name\": \"project\"}, \"maxSessionTurns\": 3,}",
 	})
@@ -74,7 +74,7 @@ func TestUnknownKeysAreWarnings(t *testing.T) {
 
 func TestDotEnv(t *testing.T) {
 	files := map[string]string{"a/.env": "GEMINI_API_KEY=from-file\nGOOGLE_GEMINI_BASE_URL=http://project.example\n"}
-	c, err := load(t, nil, files)
+	c, err := load(t, map[string]string{"GEMINI_CLI_TRUST_WORKSPACE": "true"}, files)
 	if err != nil || c.Env.Get("GEMINI_API_KEY") != "from-file" || c.Env.Get("GOOGLE_GEMINI_BASE_URL") != "http://project.example" {
 		t.Errorf("a project's own key and endpoint: %q, %q (%v)", c.Env.Get("GEMINI_API_KEY"), c.Env.Get("GOOGLE_GEMINI_BASE_URL"), err)
 	}

@@ -1,8 +1,11 @@
 package config
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/joho/godotenv"
 )
@@ -12,6 +15,9 @@ import (
 type Env struct {
 	own  func(string) string
 	file map[string]string
+	// withheld are the variables of ours that a .env file sets and that do not count,
+	// because the folder is not trusted; sorted.
+	withheld []string
 }
 
 // endpoints are the variables that say where requests go. From a .env file they
@@ -25,33 +31,74 @@ var endpoints = map[string]bool{
 // credentials are the variables that hold secrets.
 var credentials = []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}
 
+// harmless are the variables that count from a .env file of a folder that is not
+// trusted, as in Gemini CLI: the key of somebody who keeps it there.
+var harmless = map[string]bool{
+	"GEMINI_API_KEY": true, "GOOGLE_API_KEY": true, "GOOGLE_CLOUD_PROJECT": true, "GOOGLE_CLOUD_LOCATION": true,
+}
+
 // LoadEnv reads the .env files for a workspace in dir; the first that exists in
-// DIR/.gemini/.env, DIR/.env and so on upwards counts, else the one in home.
-func LoadEnv(own func(string) string, dir, home string) (*Env, error) {
+// DIR/.gemini/.env, DIR/.env and so on upwards counts, else the one in home. In a
+// folder that is not trusted the one in home goes first, DIR/.gemini/.env does not
+// count, and of DIR/.env only what is harmless.
+func LoadEnv(own func(string) string, dir, home string, trusted bool) (*Env, error) {
 	e := &Env{own: own}
 	var places []string
+	if home != "" && !trusted {
+		places = append(places, filepath.Join(home, ".env"))
+	}
 	for d := dir; d != ""; d = filepath.Dir(d) {
-		places = append(places, filepath.Join(d, ".gemini", ".env"), filepath.Join(d, ".env"))
+		if trusted {
+			places = append(places, filepath.Join(d, ".gemini", ".env"))
+		}
+		places = append(places, filepath.Join(d, ".env"))
 		if d == filepath.Dir(d) {
 			break
 		}
 	}
-	if home != "" {
+	if home != "" && trusted {
 		places = append(places, filepath.Join(home, ".env"))
 	}
-	for _, p := range places {
-		info, err := os.Stat(p)
-		if err != nil || !info.Mode().IsRegular() || info.Size() > 1<<20 {
+	for i, p := range places {
+		vars, err := readEnv(p)
+		if err != nil {
+			return e, err
+		}
+		if vars == nil {
 			continue
 		}
-		vars, err := godotenv.Read(p)
-		if err != nil {
-			return e, &FileError{p, err}
+		users := home != "" && i == 0 && !trusted
+		if !trusted && !users {
+			maps.DeleteFunc(vars, func(name, _ string) bool {
+				if !harmless[name] && ours(name) {
+					e.withheld = append(e.withheld, name)
+				}
+				return !harmless[name]
+			})
+			slices.Sort(e.withheld)
 		}
 		e.file = vars
 		break
 	}
 	return e, nil
+}
+
+// ours reports whether a variable is one that is read here.
+func ours(name string) bool {
+	return endpoints[name] || strings.HasPrefix(name, "GEMINI_") || strings.HasPrefix(name, "GOOGLE_") || strings.HasPrefix(name, "REDLINE_")
+}
+
+// readEnv returns the variables of a .env file, nil when there is none.
+func readEnv(file string) (map[string]string, error) {
+	info, err := os.Stat(file)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > 1<<20 {
+		return nil, nil
+	}
+	vars, err := godotenv.Read(file)
+	if err != nil {
+		return nil, &FileError{file, err}
+	}
+	return vars, nil
 }
 
 // Get returns the variable's value, empty when it is not set.
