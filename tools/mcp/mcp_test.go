@@ -36,6 +36,8 @@ func TestMain(m *testing.M) {
 	case "dead":
 		fmt.Fprintln(os.Stderr, "no licence found")
 		os.Exit(1)
+	case "liar":
+		lie(os.Stdin, os.Stdout)
 	case "deaf":
 		select {}
 	case "garbage":
@@ -86,14 +88,31 @@ func newServer(stop <-chan struct{}) *sdk.Server {
 			return text("new"), nil, nil
 		})
 		s.RemoveTools("echo")
+		s.RemovePrompts("greet")
+		s.RemoveResources("mem://b")
+		s.RemoveResourceTemplates("mem://any/{name}")
 		return text("done"), nil, nil
 	})
 	sdk.AddTool(s, &sdk.Tool{Name: "env"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
 		return text(strings.Join(os.Environ(), "\n")), nil, nil
 	})
-	s.AddPrompt(&sdk.Prompt{Name: "greet"}, func(context.Context, *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
-		return &sdk.GetPromptResult{}, nil
-	})
+	s.AddPrompt(&sdk.Prompt{Name: "greet", Description: "Says hello.", Arguments: []*sdk.PromptArgument{{Name: "who", Required: true}}},
+		func(_ context.Context, req *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+			return &sdk.GetPromptResult{Messages: []*sdk.PromptMessage{
+				{Role: "user", Content: &sdk.TextContent{Text: "Greet " + req.Params.Arguments["who"] + "."}},
+				{Role: "assistant", Content: &sdk.TextContent{Text: "Loudly?"}},
+				{Role: "user", Content: &sdk.ImageContent{MIMEType: "image/png", Data: []byte("PNG")}},
+			}}, nil
+		})
+	read := func(_ context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{
+			{URI: req.Params.URI, MIMEType: "text/plain", Text: "the text of " + req.Params.URI},
+			{URI: req.Params.URI + "#b", MIMEType: "image/png", Blob: []byte("PNG")},
+			{URI: req.Params.URI + "#c", MIMEType: "text/css", Blob: []byte("a{}")},
+		}}, nil
+	}
+	s.AddResource(&sdk.Resource{URI: "mem://b", Name: "b", Description: "What there\nis."}, read)
+	s.AddResourceTemplate(&sdk.ResourceTemplate{URITemplate: "mem://any/{name}", Name: "any"}, read)
 	return s
 }
 
@@ -188,7 +207,7 @@ func TestTransports(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			servers, reg := start(t, map[string]any{"my srv": s}, nil)
 			st := servers.States()[0]
-			if st.Status != "ready" || st.Err != nil || st.Server.Transport() != name || strings.Join(st.Prompts, " ") != "greet" {
+			if st.Status != "ready" || st.Err != nil || st.Server.Transport() != name || len(st.Prompts) != 1 || st.Prompts[0].Name != "greet" || len(st.Resources) != 2 {
 				t.Fatalf("state %+v", st)
 			}
 			r, err := call(t, t.Context(), reg, "my_srv__echo", `{"word":"hi"}`)
@@ -199,6 +218,25 @@ func TestTransports(t *testing.T) {
 			if err != nil || len(r.Media) != 1 || r.Media[0].MIMEType != "image/png" || string(r.Media[0].Data) != "PNG" ||
 				!strings.Contains(r.Text, "image/x-odd, 3 bytes, which cannot be shown") || !strings.Contains(r.Text, "[resource mem://a]\ninside") || !strings.Contains(r.Text, "[resource b: mem://b]") {
 				t.Errorf("picture: %+v, %v", r, err)
+			}
+			r, err = servers.Prompt(t.Context(), "my srv", "greet", map[string]string{"who": "Ada"})
+			if err != nil || r.Text != "Greet Ada.\n[the assistant says] Loudly?\n[image, image/png]" || len(r.Media) != 1 {
+				t.Errorf("prompt: %+v, %v", r, err)
+			}
+			if _, err := servers.Prompt(t.Context(), "my srv", "nope", nil); err == nil || !strings.Contains(err.Error(), "nope") {
+				t.Errorf("unknown prompt: %v", err)
+			}
+			server, uri, ok := servers.Resource("my srv:mem://any/x")
+			if _, _, file := servers.Resource("my srv:x"); !ok || file || server != "my srv" || uri != "mem://any/x" {
+				t.Errorf("mention of a resource: %q, %q, %t", server, uri, ok)
+			}
+			r, err = call(t, t.Context(), reg, "read_mcp_resource", `{"server":"my srv","uri":"mem://any/x"}`)
+			if err != nil || r.Text != "[resource mem://any/x]\nthe text of mem://any/x\n[resource mem://any/x#b, image/png]\n[resource mem://any/x#c]\na{}" || len(r.Media) != 1 {
+				t.Errorf("resource: %+v, %v", r, err)
+			}
+			r, err = call(t, t.Context(), reg, "read_mcp_resource", `{}`)
+			if err != nil || r.Text != "2 resources:\nmy srv mem://b - What there is.\nmy srv mem://any/{name} (template: fill in what is in braces) - any\n" {
+				t.Errorf("resources: %+v, %v", r, err)
 			}
 			if _, err := call(t, t.Context(), reg, "my_srv__fail", `{}`); err == nil || err.Error() != "out of paper" {
 				t.Errorf("fail: %v", err)
@@ -244,7 +282,7 @@ func TestBrokenServers(t *testing.T) {
 	}
 	t.Run("limited", func(t *testing.T) {
 		_, reg := start(t, map[string]any{"l": limited}, nil)
-		if got := names(reg); got != "read_file l__env l__hang" && got != "read_file l__hang l__env" {
+		if got := names(reg); got != "read_file l__env l__hang read_mcp_resource" && got != "read_file l__hang l__env read_mcp_resource" {
 			t.Errorf("tools %q", got)
 		}
 		if _, err := call(t, t.Context(), reg, "l__hang", `{}`); err == nil || !strings.Contains(err.Error(), "did not answer within 300ms") {
@@ -260,14 +298,15 @@ func TestChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, "the new tool", func() bool {
-		n := names(reg)
-		return strings.Contains(n, "s__grown") && !strings.Contains(n, "s__echo")
+		n, st := names(reg), servers.States()[0]
+		return strings.Contains(n, "s__grown") && !strings.Contains(n, "s__echo") && !strings.Contains(n, "read_mcp_resource") &&
+			len(st.Prompts) == 0 && len(st.Resources) == 0
 	})
 	if r, err := call(t, t.Context(), reg, "s__grown", `{}`); err != nil || r.Text != "new" {
 		t.Errorf("grown: %+v, %v", r, err)
 	}
-	if _, err := call(t, t.Context(), reg, "s__crash", `{}`); err == nil {
-		t.Error("a crash gave a result")
+	if _, err := call(t, t.Context(), reg, "s__crash", `{}`); err == nil || !strings.Contains(err.Error(), "started again by itself") {
+		t.Errorf("a crash: %v", err)
 	}
 	until(t, "the server", func() bool {
 		return servers.States()[0].Status == "ready" && strings.Contains(names(reg), "s__echo")
@@ -289,7 +328,7 @@ func TestPermission(t *testing.T) {
 		if len(name) > 63 || strings.ContainsAny(name, " /") {
 			t.Errorf("name %q", name)
 		}
-		if name == "read_file" {
+		if name == "read_file" || name == "read_mcp_resource" {
 			continue
 		}
 		seen++
@@ -324,4 +363,15 @@ func TestParseServers(t *testing.T) {
 	if len(problems) != 5 || !strings.Contains(problems[0].Error(), "mcpServers.c: needs exactly one of command, url and httpUrl") {
 		t.Errorf("problems %v", problems)
 	}
+}
+
+// streamable returns a new server by streamable HTTP.
+func streamable(t *testing.T, stop <-chan struct{}) http.Handler {
+	s := newServer(stop)
+	t.Cleanup(func() {
+		for session := range s.Sessions() { // one may have been left without a goodbye
+			_ = session.Close()
+		}
+	})
+	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil)
 }

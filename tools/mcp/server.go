@@ -114,3 +114,28 @@ func (s *Server) offers(tool string) bool {
 	}
 	return (len(s.IncludeTools) == 0 || named(s.IncludeTools)) && !named(s.ExcludeTools)
 }
+
+// scrub takes the values that the settings give as headers and environment, and the
+// query of the URL, out of a text to be shown.
+func (s *Server) scrub(text string) string {
+	for _, m := range []map[string]string{s.Headers, s.Env} {
+		for _, v := range m {
+			_, bare, _ := strings.Cut(v, " ") // Bearer TOKEN
+			for _, secret := range []string{v, bare} {
+				if len(secret) >= minSecret {
+					text = strings.ReplaceAll(text, secret, "***")
+				}
+			}
+		}
+	}
+	for _, u := range []string{s.URL, s.HTTPURL} {
+		if _, query, ok := strings.Cut(u, "?"); ok && query != "" {
+			text = strings.ReplaceAll(text, query, "***")
+		}
+	}
+	return text
+}
+
+// minSecret is the length from which a value may be a secret; shorter ones, such as
+// "1", are in too many texts.
+const minSecret = 8

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"path/filepath"
@@ -22,6 +23,8 @@ type Options struct {
 	Log     func(server, text string)
 	Connect time.Duration // for a server to be ready; 30 s
 	Retry   time.Duration // before a server is tried again, doubled each time up to a minute; 1 s
+	// Offer reports whether a tool is taken into the registry; all are when nil.
+	Offer func(*tools.Spec) bool
 }
 
 // Servers keeps the tools of MCP servers in a registry.
@@ -29,18 +32,65 @@ type Servers struct {
 	opt Options
 	reg *tools.Registry
 
-	mu     sync.Mutex
-	states []*State // one for each server
-	first  []chan struct{}
+	mu       sync.Mutex
+	states   []*State         // one for each server
+	sessions []*link          // while they are connected
+	owner    map[string]owner // of each function name
+	first    []chan struct{}
 }
+
+// link is a connection to a server.
+type link struct {
+	*sdk.ClientSession
+	server Server
+	stop   func() // ends it, without a goodbye
+}
+
+// owner is a tool of a server, by the server's number and its own name for it.
+type owner struct {
+	server int
+	tool   string
+}
+
+// The values of State.Status.
+const (
+	Connecting = "connecting"
+	Ready      = "ready"
+	Failed     = "failed"
+)
 
 // State is how a server is.
 type State struct {
-	Server  Server
-	Status  string // connecting, ready, failed
-	Err     error  // why it failed
-	Tools   []string
-	Prompts []string
+	Server    Server
+	Status    string // [Connecting], [Ready] or [Failed]
+	Err       error  // why it failed
+	Tools     []string
+	Prompts   []Prompt
+	Resources []Resource
+	// Notes say what was left out or changed of what the server declares.
+	Notes []string
+}
+
+// Prompt is a template for a prompt that a server offers.
+type Prompt struct {
+	Name        string // as the server calls it
+	Description string
+	Args        []PromptArg
+}
+
+// PromptArg is an argument of a [Prompt].
+type PromptArg struct {
+	Name, Description string
+	Required          bool
+}
+
+// Resource is data that a server offers, or a template of the URIs of such data.
+type Resource struct {
+	URI         string // of a template: as of RFC 6570
+	Name        string
+	Description string
+	MIMEType    string
+	Template    bool
 }
 
 // New returns the servers, none of them started.
@@ -54,9 +104,12 @@ func New(servers []Server, reg *tools.Registry, opt Options) *Servers {
 	if opt.Log == nil {
 		opt.Log = func(string, string) {}
 	}
-	s := &Servers{opt: opt, reg: reg}
+	if opt.Offer == nil {
+		opt.Offer = func(*tools.Spec) bool { return true }
+	}
+	s := &Servers{opt: opt, reg: reg, owner: map[string]owner{}, sessions: make([]*link, len(servers))}
 	for _, srv := range servers {
-		s.states = append(s.states, &State{Server: srv, Status: "connecting"})
+		s.states = append(s.states, &State{Server: srv, Status: Connecting})
 		s.first = append(s.first, make(chan struct{}))
 	}
 	return s
@@ -89,7 +142,7 @@ func (s *Servers) States() []State {
 	defer s.mu.Unlock()
 	out := make([]State, len(s.states))
 	for i, st := range s.states {
-		out[i] = *st
+		out[i] = *st // its lists are replaced, never changed
 	}
 	return out
 }
@@ -102,19 +155,23 @@ func (s *Servers) set(i int, change func(*State)) {
 
 // keep connects server i, again and again.
 func (s *Servers) keep(ctx context.Context, i int) {
-	name := s.states[i].Server.Name
+	srv := s.states[i].Server
 	once := sync.OnceFunc(func() { close(s.first[i]) })
 	defer once()
-	wait := s.opt.Retry
+	wait, told := s.opt.Retry, ""
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := s.serve(ctx, i, once)
 		if ctx.Err() != nil {
 			return
 		}
-		s.set(i, func(st *State) { st.Status, st.Err, st.Tools, st.Prompts = "failed", err, nil, nil })
+		err = errors.New(srv.scrub(err.Error()))
+		s.set(i, func(st *State) { *st = State{Server: srv, Status: Failed, Err: err} })
 		once()
-		s.opt.Log(name, fmt.Sprintf("MCP server %s: %v; it is tried again in %v", name, err, wait))
+		if err.Error() != told { // the same again and again helps nobody
+			told = err.Error()
+			s.opt.Log(srv.Name, fmt.Sprintf("MCP server %s: %s; it is tried again in %v", srv.Name, told, wait))
+		}
 		if time.Since(began) > time.Minute {
 			wait = s.opt.Retry // it had worked
 		}
@@ -134,27 +191,30 @@ func (s *Servers) serve(ctx context.Context, i int, ready func()) error {
 	srv := s.states[i].Server
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s.set(i, func(st *State) { st.Status = "connecting" })
+	s.set(i, func(st *State) { st.Status = Connecting })
 	changed := make(chan struct{}, 1)
+	change := func() {
+		select {
+		case changed <- struct{}{}:
+		default:
+		}
+	}
 	client := sdk.NewClient(&sdk.Implementation{Name: "redline", Version: s.opt.Version}, &sdk.ClientOptions{
-		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) {
-			select {
-			case changed <- struct{}{}:
-			default:
-			}
-		},
+		ToolListChangedHandler:     func(context.Context, *sdk.ToolListChangedRequest) { change() },
+		PromptListChangedHandler:   func(context.Context, *sdk.PromptListChangedRequest) { change() },
+		ResourceListChangedHandler: func(context.Context, *sdk.ResourceListChangedRequest) { change() },
 	})
 	for _, f := range s.opt.Folders {
 		u := url.URL{Scheme: "file", Path: filepath.ToSlash(f)}
 		//lint:ignore SA1019 servers of today, such as the filesystem one, know their folders only by it
 		client.AddRoots(&sdk.Root{URI: u.String(), Name: filepath.Base(f)})
 	}
-	transport, stop, err := s.transport(srv)
+	way, err := s.transport(srv)
 	if err != nil {
 		return err
 	}
-	defer stop()
-	session, err := connect(ctx, client, transport, min(s.opt.Connect, srv.timeout()))
+	defer way.stop()
+	session, err := connect(ctx, client, way, min(s.opt.Connect, srv.timeout()))
 	if err != nil {
 		return err
 	}
@@ -164,7 +224,7 @@ func (s *Servers) serve(ctx context.Context, i int, ready func()) error {
 	defer func() {
 		cancel()
 		// A goodbye is said, but not waited for: the SDK gives it five seconds.
-		hurry := time.AfterFunc(goodbye, stop)
+		hurry := time.AfterFunc(goodbye, way.stop)
 		_ = session.Close()
 		hurry.Stop()
 		if !ended {
@@ -172,48 +232,86 @@ func (s *Servers) serve(ctx context.Context, i int, ready func()) error {
 		}
 	}()
 	var names []string
-	defer func() { s.reg.Remove(names...) }()
+	defer func() { s.leave(i, names) }()
 	for {
-		list, err := s.list(ctx, i, session)
+		offer, err := s.list(ctx, i, &link{session, srv, way.stop})
 		if err != nil {
-			return err
+			return way.explain(err)
 		}
-		now := make([]string, 0, len(list))
-		for _, t := range list {
-			now = append(now, t.Spec().Name)
+		now := make([]string, 0, len(offer.tools))
+		for _, t := range offer.tools {
+			now = append(now, t.spec.Name)
 		}
-		s.reg.Remove(slices.DeleteFunc(names, func(n string) bool { return slices.Contains(now, n) })...)
-		for _, t := range list {
+		s.withdraw(slices.DeleteFunc(names, func(n string) bool { return slices.Contains(now, n) }))
+		for _, t := range offer.tools {
 			s.reg.Add(t)
 		}
 		names = now
-		s.set(i, func(st *State) { st.Status, st.Err, st.Tools = "ready", nil, slices.Clone(now) })
+		s.publish(i, offer.link, State{
+			Server: srv, Status: Ready, Tools: slices.Clone(now),
+			Prompts: offer.prompts, Resources: offer.resources, Notes: offer.notes,
+		})
 		ready()
 		select {
 		case <-changed:
+			// A server that says so all the time is not asked all the time.
+			t := time.NewTimer(settle)
+			select {
+			case <-t.C:
+			case <-ctx.Done():
+				t.Stop()
+			}
 		case err := <-gone:
 			ended = true
 			if err == nil {
-				return fmt.Errorf("the server has ended")
+				return errors.New("the server has ended")
 			}
-			return err
+			return way.explain(err)
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 }
 
+// publish makes what server i offers known.
+func (s *Servers) publish(i int, l *link, st State) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	*s.states[i], s.sessions[i] = st, l
+	s.offerReader()
+}
+
+// withdraw takes tools of server i out of the registry.
+func (s *Servers) withdraw(names []string) {
+	s.reg.Remove(names...)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, n := range names {
+		delete(s.owner, n)
+	}
+}
+
+// leave takes out all that server i offered.
+func (s *Servers) leave(i int, names []string) {
+	s.withdraw(names)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sessions[i] = nil
+	*s.states[i] = State{Server: s.states[i].Server, Status: Connecting}
+	s.offerReader()
+}
+
 // connect is [sdk.Client.Connect] within a time, which holds for the start only.
-func connect(ctx context.Context, client *sdk.Client, t sdk.Transport, limit time.Duration) (*sdk.ClientSession, error) {
+func connect(ctx context.Context, client *sdk.Client, w *way, limit time.Duration) (*sdk.ClientSession, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	timer := time.AfterFunc(limit, cancel)
-	session, err := client.Connect(ctx, t, nil)
+	session, err := client.Connect(ctx, w.transport, nil)
 	if err != nil {
 		defer cancel()
 		if !timer.Stop() {
 			return nil, fmt.Errorf("the server was not ready within %v", limit)
 		}
-		return nil, fmt.Errorf("connect: %w", err)
+		return nil, w.explain(fmt.Errorf("connect: %w", err))
 	}
 	if !timer.Stop() {
 		_ = session.Close()
@@ -223,44 +321,8 @@ func connect(ctx context.Context, client *sdk.Client, t sdk.Transport, limit tim
 	return session, nil
 }
 
-// list asks for the tools, and for the names of the prompts.
-func (s *Servers) list(ctx context.Context, i int, session *sdk.ClientSession) ([]tools.Tool, error) {
-	srv := s.states[i].Server
-	ctx, cancel := context.WithTimeout(ctx, min(s.opt.Connect, srv.timeout()))
-	defer cancel()
-	var out []tools.Tool
-	caps := session.InitializeResult().Capabilities
-	if caps == nil || caps.Tools != nil {
-		seen := map[string]bool{}
-		for t, err := range session.Tools(ctx, nil) {
-			if err != nil {
-				return nil, fmt.Errorf("list the tools: %w", err)
-			}
-			if !srv.offers(t.Name) || len(out) >= maxTools {
-				continue
-			}
-			tool := newTool(srv, session, t)
-			if name := tool.Spec().Name; !seen[name] {
-				seen[name] = true
-				out = append(out, tool)
-			}
-		}
-	}
-	if caps != nil && caps.Prompts != nil {
-		var names []string
-		for p, err := range session.Prompts(ctx, nil) {
-			if err != nil {
-				break // they are listed only
-			}
-			names = append(names, p.Name)
-		}
-		s.set(i, func(st *State) { st.Prompts = names })
-	}
-	return out, nil
-}
-
 // goodbye is how long a server has to take leave.
 const goodbye = 300 * time.Millisecond
 
-// maxTools is how many tools of one server are taken.
-const maxTools = 200
+// settle is how long a server may go on changing what it offers before it is asked.
+const settle = 50 * time.Millisecond

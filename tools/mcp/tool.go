@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/fnv"
+	"io"
 	"strings"
+	"sync"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -23,13 +25,15 @@ const maxDescription = 2000
 
 // tool is a tool of a server.
 type tool struct {
-	spec    tools.Spec
-	server  Server
-	name    string // as the server calls it
-	session *sdk.ClientSession
+	spec tools.Spec
+	name string // as the server calls it
+	link *link
 }
 
-func newTool(srv Server, session *sdk.ClientSession, t *sdk.Tool) *tool {
+// newTool returns a tool as a server declares it, all but its function name, and
+// what was wrong with the declaration.
+func newTool(l *link, t *sdk.Tool) (*tool, []string) {
+	srv := l.server
 	kind := tools.KindOther
 	if srv.Trust && t.Annotations != nil && t.Annotations.ReadOnlyHint {
 		kind = tools.KindRead // a hint is a claim: it counts of trusted servers only
@@ -40,58 +44,20 @@ func newTool(srv Server, session *sdk.ClientSession, t *sdk.Tool) *tool {
 	}
 	display := t.Name
 	if t.Title != "" {
-		display = t.Title
+		display = line(t.Title)
+	}
+	parameters, problem := schema(t.InputSchema)
+	var notes []string
+	if problem != "" {
+		notes = append(notes, fmt.Sprintf("the parameters of tool %q are not declared as they should be (%s), so that any are taken", t.Name, problem))
 	}
 	return &tool{
 		spec: tools.Spec{
-			Name: functionName(srv.Name, t.Name), DisplayName: display + " (" + srv.Name + ")", Kind: kind,
-			Description: description, Schema: schema(t.InputSchema), Lenient: true,
+			DisplayName: display + " (" + srv.Name + ")", Kind: kind,
+			Description: description, Schema: parameters, Lenient: true,
 		},
-		server: srv, name: t.Name, session: session,
-	}
-}
-
-// functionName returns what the model calls a tool: server__tool, of letters,
-// digits, "_", "." and "-", with a hash in place of what is too long.
-func functionName(server, tool string) string {
-	name := strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-', r == '.':
-			return r
-		}
-		return '_'
-	}, server+"__"+tool)
-	if c := name[0]; c >= '0' && c <= '9' || c == '-' || c == '.' {
-		name = "_" + name
-	}
-	if len(name) > maxName {
-		h := fnv.New32a()
-		_, _ = h.Write([]byte(server + "__" + tool))
-		name = fmt.Sprintf("%s_%08x", name[:maxName-9], h.Sum32())
-	}
-	return name
-}
-
-// schema returns the parameters of a tool in a form that the API takes: an object.
-func schema(v any) json.RawMessage {
-	m, ok := v.(map[string]any)
-	if !ok || m["type"] != nil && m["type"] != "object" {
-		return json.RawMessage(`{"type":"object","properties":{}}`)
-	}
-	out := map[string]any{"type": "object", "properties": map[string]any{}}
-	for k, x := range m {
-		if k != "$schema" && k != "$id" {
-			out[k] = x
-		}
-	}
-	if _, ok := out["properties"].(map[string]any); !ok {
-		out["properties"] = map[string]any{}
-	}
-	raw, err := json.Marshal(out)
-	if err != nil {
-		return json.RawMessage(`{"type":"object","properties":{}}`)
-	}
-	return raw
+		name: t.Name, link: l,
+	}, notes
 }
 
 // Spec implements [tools.Tool].
@@ -108,87 +74,80 @@ func (t *tool) Prepare(_ *workspace.View, args json.RawMessage) (*tools.Call, er
 		title = strings.ToValidUTF8(title[:200], "") + "…"
 	}
 	call := &tools.Call{Title: title, Run: func(ctx context.Context) (*tools.Result, error) { return t.call(ctx, args) }}
-	if !t.server.Trust {
+	if !t.link.server.Trust {
 		call.Permission = &tools.Permission{
 			Subject: "mcp", Keys: []string{t.spec.Name},
-			Detail: fmt.Sprintf("Tool `%s` of the MCP server `%s`\n\n```json\n%s\n```", t.name, t.server.Name, shown.String()),
+			Detail: fmt.Sprintf("Tool `%s` of the MCP server `%s`\n\n```json\n%s\n```", t.name, t.link.server.Name, shown.String()),
 		}
 	}
 	return call, nil
 }
 
 func (t *tool) call(ctx context.Context, args json.RawMessage) (*tools.Result, error) {
-	call, cancel := context.WithTimeout(ctx, t.server.timeout())
-	defer cancel()
-	res, err := t.session.CallTool(call, &sdk.CallToolParams{Name: t.name, Arguments: args})
-	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case call.Err() != nil:
-		return nil, fmt.Errorf("the MCP server %s did not answer within %v", t.server.Name, t.server.timeout())
-	case err != nil:
-		return nil, fmt.Errorf("MCP server %s: %w", t.server.Name, err)
+	res, err := ask(ctx, t.link, func(ctx context.Context) (*sdk.CallToolResult, error) {
+		return t.link.CallTool(ctx, &sdk.CallToolParams{Name: t.name, Arguments: args})
+	})
+	if err != nil {
+		return nil, err
 	}
-	out := content(res)
+	var c content
+	for _, x := range res.Content {
+		c.add(x)
+	}
+	if len(c.text) == 0 && res.StructuredContent != nil {
+		if raw, err := json.Marshal(res.StructuredContent); err == nil {
+			c.text = append(c.text, string(raw))
+		}
+	}
+	out := c.result()
 	if res.IsError {
 		if out.Text == "" {
 			out.Text = "the tool failed and does not say why"
 		}
 		return nil, errors.New(out.Text)
 	}
-	if out.Text == "" && len(out.Media) == 0 {
-		out.Text = "(no content)"
-	}
-	out.Display = fmt.Sprintf("%s answered", t.server.Name)
+	out.Display = fmt.Sprintf("%s answered", t.link.server.Name)
 	return out, nil
 }
 
-// content returns what a call brought as text and media.
-func content(res *sdk.CallToolResult) *tools.Result {
-	out := &tools.Result{}
-	var text []string
-	media := func(mime string, data []byte, what string) {
-		if len(data) > 0 && shows(mime) {
-			out.Media = append(out.Media, tools.Media{MIMEType: mime, Data: data})
-			text = append(text, fmt.Sprintf("[%s, %s]", what, mime))
-			return
-		}
-		text = append(text, fmt.Sprintf("[%s, %s, %d bytes, which cannot be shown]", what, mime, len(data)))
-	}
-	for _, c := range res.Content {
-		switch c := c.(type) {
-		case *sdk.TextContent:
-			text = append(text, c.Text)
-		case *sdk.ImageContent:
-			media(c.MIMEType, c.Data, "image")
-		case *sdk.AudioContent:
-			media(c.MIMEType, c.Data, "audio")
-		case *sdk.ResourceLink:
-			text = append(text, fmt.Sprintf("[resource %s: %s]", c.Name, c.URI))
-		case *sdk.EmbeddedResource:
-			if r := c.Resource; r != nil && r.Text != "" {
-				text = append(text, fmt.Sprintf("[resource %s]\n%s", r.URI, r.Text))
-			} else if r != nil {
-				media(r.MIMEType, r.Blob, "resource "+r.URI)
-			}
-		}
-	}
-	if len(text) == 0 && res.StructuredContent != nil {
-		if raw, err := json.Marshal(res.StructuredContent); err == nil {
-			text = append(text, string(raw))
-		}
-	}
-	out.Text = strings.ToValidUTF8(strings.Join(text, "\n"), "\ufffd")
-	return out
-}
+// patience is how long a request may go on after it was given up.
+const patience = 2 * time.Second
 
-// shows reports whether the API takes data of a MIME type; it refuses a whole
-// request for one that it does not know.
-func shows(mime string) bool {
-	switch mime {
-	case "image/png", "image/jpeg", "image/webp", "image/gif", "image/heic", "image/heif", "application/pdf",
-		"audio/wav", "audio/mp3", "audio/mpeg", "audio/aiff", "audio/aac", "audio/ogg", "audio/flac":
-		return true
+// ask puts one request to a server, within the server's timeout. Should even the
+// sending hang, because the server does not read, the connection is ended.
+func ask[T any](ctx context.Context, l *link, request func(context.Context) (T, error)) (T, error) {
+	var none T
+	srv := l.server
+	call, cancel := context.WithTimeout(ctx, srv.timeout())
+	defer cancel()
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		select {
+		case <-done:
+			return
+		case <-call.Done():
+		}
+		t := time.NewTimer(patience)
+		defer t.Stop()
+		select {
+		case <-done:
+		case <-t.C:
+			l.stop()
+		}
+	})
+	res, err := request(call)
+	close(done)
+	wg.Wait()
+	switch {
+	case err == nil:
+		return res, nil
+	case ctx.Err() != nil:
+		return none, ctx.Err()
+	case call.Err() != nil:
+		return none, fmt.Errorf("the MCP server %s did not answer within %v", srv.Name, srv.timeout())
+	case errors.Is(err, sdk.ErrConnectionClosed), errors.Is(err, sdk.ErrSessionMissing), errors.Is(err, io.EOF), errors.Is(err, errEnded):
+		return none, fmt.Errorf("the MCP server %s went away during the call (%s); it is started again by itself: try once more in a moment, and go on without it if that fails too", srv.Name, srv.scrub(err.Error()))
 	}
-	return false
+	return none, fmt.Errorf("MCP server %s: %s", srv.Name, srv.scrub(err.Error()))
 }

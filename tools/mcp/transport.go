@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -22,21 +23,39 @@ import (
 // secret are the variables that servers do not get unless their settings give them.
 var secret = []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}
 
-// transport returns the way to a server; stop ends what was started for it and
-// waits for that.
-func (s *Servers) transport(srv Server) (t sdk.Transport, stop func(), err error) {
+// A way is how a server is reached.
+type way struct {
+	transport sdk.Transport
+	stop      func()            // ends what was started for it, and waits for that
+	explain   func(error) error // says more of an error of the connection
+}
+
+// transport returns the way to a server.
+func (s *Servers) transport(srv Server) (*way, error) {
 	if srv.Transport() == "stdio" {
 		return s.program(srv)
 	}
 	c := &conns{open: map[net.Conn]bool{}}
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	base.DialContext = c.dial
-	client := &http.Client{Transport: headers{base, srv.Headers}}
-	stop = func() { c.close(); base.CloseIdleConnections() }
-	if srv.Transport() == "http" {
-		return &sdk.StreamableClientTransport{Endpoint: srv.HTTPURL, HTTPClient: client, MaxRetries: -1}, stop, nil
+	rt := &headers{base: base, add: srv.Headers}
+	w := &way{
+		stop: func() { c.close(); base.CloseIdleConnections() },
+		explain: func(err error) error {
+			if rt.denied.Load() {
+				return fmt.Errorf("the server wants a sign-in (%w); redline does not sign in to MCP servers by OAuth: "+
+					`get a token and set it in mcpServers.%s, as "headers": {"Authorization": "Bearer $YOUR_TOKEN"}`, err, srv.Name)
+			}
+			return err
+		},
 	}
-	return &sdk.SSEClientTransport{Endpoint: srv.URL, HTTPClient: client}, stop, nil
+	client := &http.Client{Transport: rt}
+	if srv.Transport() == "http" {
+		w.transport = &sdk.StreamableClientTransport{Endpoint: srv.HTTPURL, HTTPClient: client, MaxRetries: -1, MaxEventSize: maxLine}
+	} else {
+		w.transport = &sdk.SSEClientTransport{Endpoint: srv.URL, HTTPClient: client, MaxEventSize: maxLine}
+	}
+	return w, nil
 }
 
 // conns are the connections to a server, so that all of them can be cut.
@@ -84,26 +103,50 @@ func (n *counted) Close() error {
 	return n.Conn.Close()
 }
 
-// headers adds headers to each request.
+// headers adds headers to each request, and remembers that the server refused one
+// for want of a sign-in.
 type headers struct {
-	base http.RoundTripper
-	add  map[string]string
+	base   http.RoundTripper
+	add    map[string]string
+	denied atomic.Bool
 }
 
 // RoundTrip implements [http.RoundTripper].
-func (h headers) RoundTrip(req *http.Request) (*http.Response, error) {
+func (h *headers) RoundTrip(req *http.Request) (*http.Response, error) {
 	if len(h.add) > 0 {
 		req = req.Clone(req.Context())
 		for k, v := range h.add {
 			req.Header.Set(k, v)
 		}
 	}
-	return h.base.RoundTrip(req)
+	res, err := h.base.RoundTrip(req)
+	if err == nil && (res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden) {
+		h.denied.Store(true)
+	}
+	if err == nil && strings.HasPrefix(res.Header.Get("Content-Type"), "application/json") {
+		res.Body = &limited{res.Body, maxLine} // a stream's events are bounded by the SDK
+	}
+	return res, err
+}
+
+// limited is a body of which not more than left bytes are read.
+type limited struct {
+	io.ReadCloser
+	left int
+}
+
+// Read implements [io.Reader].
+func (l *limited) Read(p []byte) (int, error) {
+	n, err := l.ReadCloser.Read(p)
+	if l.left -= n; l.left < 0 {
+		return 0, errors.New("the server sent an answer longer than 64 MB")
+	}
+	return n, err
 }
 
 // program starts a server that speaks on stdin and stdout, in a process group of
 // its own.
-func (s *Servers) program(srv Server) (sdk.Transport, func(), error) {
+func (s *Servers) program(srv Server) (*way, error) {
 	cmd := exec.Command(srv.Command, srv.Args...)
 	cmd.Dir = srv.Cwd
 	if cmd.Dir == "" && len(s.opt.Folders) > 0 {
@@ -123,12 +166,12 @@ func (s *Servers) program(srv Server) (sdk.Transport, func(), error) {
 	ownGroup(cmd)
 	in, err := cmd.StdinPipe()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	// Own pipes, not cmd's: its Wait would close them while they are read.
 	outR, outW, err := os.Pipe()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	said := &tail{}
 	cmd.Stdout, cmd.Stderr = outW, said
@@ -136,7 +179,7 @@ func (s *Servers) program(srv Server) (sdk.Transport, func(), error) {
 	if err := cmd.Start(); err != nil {
 		outR.Close()
 		outW.Close()
-		return nil, nil, fmt.Errorf("start: %w", err)
+		return nil, fmt.Errorf("start: %w", err)
 	}
 	outW.Close()
 	pr, pw := io.Pipe()
@@ -147,7 +190,7 @@ func (s *Servers) program(srv Server) (sdk.Transport, func(), error) {
 		_ = cmd.Wait() // how it ended says nothing: mostly it was killed
 	})
 	wg.Go(func() {
-		err := jsonLines(pw, outR, func(line string) { s.opt.Log(srv.Name, "MCP server "+srv.Name+" printed: "+line) })
+		err := jsonLines(pw, outR, s.noise(srv))
 		if err == nil {
 			err = io.EOF
 			// What it said last may still be on its way.
@@ -156,7 +199,7 @@ func (s *Servers) program(srv Server) (sdk.Transport, func(), error) {
 			case <-time.After(lastWords):
 			}
 			if t := said.String(); t != "" {
-				err = fmt.Errorf("the server ended, saying: %s", t)
+				err = fmt.Errorf("%w, saying: %s", errEnded, t)
 			}
 		}
 		pw.CloseWithError(err)
@@ -169,8 +212,28 @@ func (s *Servers) program(srv Server) (sdk.Transport, func(), error) {
 		pr.Close()
 		wg.Wait()
 	})
-	return &sdk.IOTransport{Reader: pr, Writer: in}, stop, nil
+	return &way{&sdk.IOTransport{Reader: pr, Writer: in, MaxLineLength: maxLine + 1}, stop, func(err error) error { return err }}, nil
 }
+
+// noise returns what takes the lines of a program that are no messages: the first
+// few are logged.
+func (s *Servers) noise(srv Server) func(string) {
+	n := 0
+	return func(line string) {
+		switch n++; {
+		case n < maxNoise:
+			s.opt.Log(srv.Name, "MCP server "+srv.Name+" printed: "+srv.scrub(line))
+		case n == maxNoise:
+			s.opt.Log(srv.Name, "MCP server "+srv.Name+" prints more, which is not shown")
+		}
+	}
+}
+
+// maxNoise is how many lines that are no messages are shown of one program.
+const maxNoise = 20
+
+// errEnded is why a program cannot be read.
+var errEnded = errors.New("the server ended")
 
 // lastWords is how long a program that closed its output may take to end, so that
 // what it says on stderr can be told.
