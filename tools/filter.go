@@ -13,17 +13,28 @@ func (r *Registry) Filter(core, exclude []string) *Registry {
 	out := NewRegistry()
 	for _, t := range r.All() {
 		spec := t.Spec()
-		names := []string{spec.Name, spec.DisplayName, spec.DisplayName + "Tool"}
 		if len(core) > 0 && !slices.ContainsFunc(core, func(e string) bool {
 			name, _, _ := strings.Cut(strings.TrimSpace(e), "(")
-			return slices.Contains(names, name)
-		}) {
-			continue
-		}
-		if slices.ContainsFunc(exclude, func(e string) bool { return slices.Contains(names, strings.TrimSpace(e)) }) {
+			return spec.called(name)
+		}) || Excluded(spec, exclude) {
 			continue
 		}
 		out.Add(t)
 	}
 	return out
+}
+
+// Excluded reports whether the setting tools.exclude names a tool. An entry that
+// ends in "*" names all tools that begin so, such as "server__*".
+func Excluded(spec *Spec, exclude []string) bool {
+	return slices.ContainsFunc(exclude, func(e string) bool {
+		e = strings.TrimSpace(e)
+		start, all := strings.CutSuffix(e, "*")
+		return spec.called(e) || all && start != "" && strings.HasPrefix(spec.Name, start)
+	})
+}
+
+// called reports whether settings mean the tool by a name.
+func (s *Spec) called(name string) bool {
+	return name == s.Name || name == s.DisplayName || name == s.DisplayName+"Tool"
 }

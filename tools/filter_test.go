@@ -17,6 +17,8 @@ func TestFilter(t *testing.T) {
 		{"", "Shell", "read_file glob"},
 		{"", "run_shell_command(rm)", "read_file glob run_shell_command"},
 		{"read_file", "read_file", ""},
+		{"", "r*", "glob"},
+		{"", "*", "read_file glob run_shell_command"},
 	} {
 		split := func(s string) []string {
 			if s == "" {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"strings"
+	"io"
 	"sync"
 	"time"
 
@@ -32,7 +32,8 @@ func mcpServers(cfg *config.Config, folders []string, reg *tools.Registry, log *
 	}
 	return mcp.New(list, reg, mcp.Options{
 		Version: versionString(), Folders: folders,
-		Log: func(server, text string) { log.Warn(text, zap.String("server", server)) },
+		Offer: func(t *tools.Spec) bool { return !tools.Excluded(t, cfg.ExcludedTools) },
+		Log:   func(server, text string) { log.Warn(text, zap.String("server", server)) },
 	})
 }
 
@@ -87,23 +88,42 @@ func runMCP(ctx context.Context, std stdio, args []string) int {
 	stop()
 	code := exitOK
 	for _, s := range states {
-		fmt.Fprintf(std.out, "%-20s %-6s %s", s.Server.Name, s.Server.Transport(), s.Status)
-		switch {
-		case s.Err != nil:
-			fmt.Fprintf(std.out, ": %v", s.Err)
-		case s.Status == "ready":
-			fmt.Fprintf(std.out, ", %d tools, %d prompts", len(s.Tools), len(s.Prompts))
-		}
-		fmt.Fprintln(std.out)
-		for _, t := range s.Tools {
-			fmt.Fprintln(std.out, "  "+t)
-		}
-		if len(s.Prompts) > 0 {
-			fmt.Fprintln(std.out, "  prompts: "+strings.Join(s.Prompts, ", "))
-		}
-		if s.Status != "ready" {
+		printServer(std.out, s)
+		if s.Status != mcp.Ready {
 			code = exitFailed
 		}
 	}
 	return code
+}
+
+// printServer prints how a server is and what it offers.
+func printServer(w io.Writer, s mcp.State) {
+	fmt.Fprintf(w, "%-20s %-6s %s", s.Server.Name, s.Server.Transport(), s.Status)
+	switch {
+	case s.Err != nil:
+		fmt.Fprintf(w, ": %v", s.Err)
+	case s.Status == mcp.Ready:
+		fmt.Fprintf(w, ", %d tools, %d prompts, %d resources", len(s.Tools), len(s.Prompts), len(s.Resources))
+	}
+	fmt.Fprintln(w)
+	for _, t := range s.Tools {
+		fmt.Fprintln(w, "  "+t)
+	}
+	for _, p := range s.Prompts {
+		fmt.Fprintf(w, "  /%s", p.Name)
+		for _, a := range p.Args {
+			if a.Required {
+				fmt.Fprintf(w, " --%s=…", a.Name)
+			} else {
+				fmt.Fprintf(w, " [--%s=…]", a.Name)
+			}
+		}
+		fmt.Fprintln(w)
+	}
+	for _, r := range s.Resources {
+		fmt.Fprintf(w, "  @%s:%s\n", s.Server.Name, r.URI)
+	}
+	for _, n := range s.Notes {
+		fmt.Fprintln(w, "  note: "+n)
+	}
 }

@@ -35,9 +35,21 @@ func runTools(ctx context.Context, std stdio, args []string) int {
 	if code, ok := parse(fs, std, args); !ok {
 		return code
 	}
-	reg := registry(std.getenv)
+	_, folder, err := openFolder(*dir)
+	if err != nil {
+		return fail(std, exitUsage, "%v", err)
+	}
+	log, _ := newLog(std.err, "warn")
+	set, err := sessionSettings(std.getenv, []string{folder}, "", log)
+	if err != nil {
+		return fail(std, exitFailed, "%v", err)
+	}
+	reg := set.Tools
 	switch fs.Arg(0) {
 	case "list":
+		if set.Background != nil {
+			defer inBackground(ctx, set)()
+		}
 		if *asJSON {
 			enc := json.NewEncoder(std.out)
 			enc.SetIndent("", "  ")
@@ -55,6 +67,9 @@ func runTools(ctx context.Context, std stdio, args []string) int {
 		if fs.NArg() != 3 {
 			fs.Usage()
 			return exitUsage
+		}
+		if _, err := reg.Lookup(fs.Arg(1)); err != nil && set.Background != nil {
+			defer inBackground(ctx, set)() // it may be a server's
 		}
 		return callTool(ctx, std, reg, *dir, fs.Arg(1), fs.Arg(2))
 	}
