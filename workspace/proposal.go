@@ -17,6 +17,7 @@ const (
 	Settled   State = "settled"   // every hunk is decided and accounted for
 	Conflict  State = "conflict"  // settled, but some hunk could not be applied
 	Withdrawn State = "withdrawn" // cancelled before it was decided
+	Reverted  State = "reverted"  // settled, and nothing of it stands any more
 )
 
 // HunkState is what became of one hunk. The zero value is Pending, and a pending
@@ -51,10 +52,13 @@ type Proposal struct {
 
 // A FileChange is the part of a proposal that concerns one file.
 type FileChange struct {
-	ID    string
-	Path  string
-	Op    Op
-	Base  *File // what the change was made against; nil for OpCreate
+	ID      string
+	Path    string
+	NewPath string // of OpRename
+	Op      Op
+	Base    *File // what the change was made against; nil for OpCreate, and for what is no text
+	// Moved is set once an OpRename is done: the file is at NewPath.
+	Moved bool
 	Hunks []*Hunk
 
 	// now is the text that the hunks' Start and End refer to, and version that of the
@@ -81,9 +85,19 @@ type Hunk struct {
 	CallIDs []string
 	// Closed keeps a conflict as it is: it was decided on, so that it does not heal.
 	Closed bool
+	// Whole says that the hunk is the operation on the file itself: its creation,
+	// its deletion or its new name.
+	Whole bool
 
-	from, to       int // bytes of FileChange.text
-	newFrom, newTo int // bytes of the staged text, used while cutting hunks
+	from, to int // bytes of FileChange.text
+}
+
+// At returns where the file is now.
+func (f *FileChange) At() string {
+	if f.Moved {
+		return f.NewPath
+	}
+	return f.Path
 }
 
 // Clone returns a deep copy. Base is shared: it never changes.
@@ -162,6 +176,12 @@ func (f *FileChange) Rebase(now string, version *int32) (changed bool) {
 	changes := diff.Lines(f.text, now)
 	for _, h := range f.Hunks {
 		start, end, ok := locate(changes, h.from, h.to)
+		if h.Whole && f.Op != OpCreate {
+			start, end, ok = 0, 0, f.Op == OpRename || len(changes) == 0
+			if f.Op == OpDelete {
+				end = len(now)
+			}
+		}
 		if (h.State != Pending && h.State != Conflicted) || h.Closed {
 			h.Start, h.End = start, end
 			continue
@@ -266,6 +286,13 @@ func Splice(now string, hunks []*Hunk) (string, []Edit, error) {
 // unless the user amended it.
 func (f *FileChange) Land(h *Hunk, final string) {
 	h.State = Accepted
+	if h.Whole && f.Op == OpRename {
+		f.Moved = true
+		return
+	}
+	if h.Whole && f.Op == OpDelete {
+		return // the text stays known, for the day it is taken back
+	}
 	if final != h.New {
 		h.State, h.Final = Amended, final
 	}

@@ -98,7 +98,7 @@ func (s *Snapshot) Read(path string) (*File, error) {
 	doc, open := s.Document(path)
 	if open {
 		f := &File{
-			Path: path, Text: doc.Text, Format: text.Plain, Hash: Hash(doc.Text),
+			Path: path, Text: doc.Text, Format: text.Plain,
 			Open: true, Version: doc.Version, URI: doc.URI,
 		}
 		// The editor shows neither encoding nor BOM; they are the disk's.
@@ -117,7 +117,7 @@ func (s *Snapshot) Read(path string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &File{Path: path, Text: t, Format: format, Hash: Hash(t)}, nil
+	return &File{Path: path, Text: t, Format: format}, nil
 }
 
 // Exists reports whether a file is at path, on disk or only in the editor.

@@ -140,7 +140,6 @@ type File struct {
 	// Format is how the file is stored; for a document that is on no disk yet it
 	// is [text.Plain].
 	Format text.Format
-	Hash   string // of Text, see [Hash]
 	// Open says that Text is the editor's; Version is then the document's.
 	Open    bool
 	Version int32

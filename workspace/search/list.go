@@ -76,6 +76,9 @@ func List(ctx context.Context, scope Scope) ([]ListEntry, error) {
 			case kindFile:
 				e.ModTime, e.Size, _ = d.info(e.Name)
 				if o, open := t.overlays[prefix+e.Name]; open {
+					if o.gone {
+						continue
+					}
 					e.Size = int64(len(o.content))
 				}
 			}
@@ -84,6 +87,9 @@ func List(ctx context.Context, scope Scope) ([]ListEntry, error) {
 	}
 	for rel, o := range t.overlays {
 		if below, ok := strings.CutPrefix(rel, prefix); ok {
+			if o.gone {
+				continue
+			}
 			name, _, deeper := strings.Cut(below, "/")
 			e := ListEntry{Name: name, Dir: deeper, Unsaved: true}
 			if !deeper {

@@ -11,6 +11,7 @@ import (
 type overlay struct {
 	content []byte
 	onDisk  bool
+	gone    bool // a deletion that is staged: as if the file were not there
 }
 
 // findOverlays indexes the open files inside the root by their relative path. A file opened through a symbolic link is
@@ -41,7 +42,7 @@ func (t *target) findOverlays() map[string]overlay {
 		if realRel, ok := relativeTo(root, real); ok && real != "" {
 			rel = realRel
 		}
-		found[rel] = overlay{content, onDisk}
+		found[rel] = overlay{content, onDisk, content == nil}
 	}
 	return found
 }
@@ -58,7 +59,7 @@ func relativeTo(root, abs string) (string, bool) {
 func (t *target) readRules() func(string) ([]byte, error) {
 	rules := map[string][]byte{}
 	for rel, o := range t.overlays {
-		if isRuleFile(rel) {
+		if isRuleFile(rel) { // one that is gone has no rules
 			rules[t.abs(rel)] = o.content
 		}
 	}
@@ -83,7 +84,10 @@ func isRuleFile(rel string) bool {
 
 // holdsOverlay reports whether an open file lies below dir.
 func (t *target) holdsOverlay(dir string) bool {
-	for rel := range t.overlays {
+	for rel, o := range t.overlays {
+		if o.gone {
+			continue
+		}
 		if dir == "" || strings.HasPrefix(rel, dir+"/") {
 			return true
 		}
@@ -95,7 +99,10 @@ func (t *target) holdsOverlay(dir string) bool {
 // them over.
 func (t *target) overlaysInScope(skip map[string]bool, w *walkStats) []string {
 	var in []string
-	for rel := range t.overlays {
+	for rel, o := range t.overlays {
+		if o.gone {
+			continue
+		}
 		if t.file {
 			if rel == t.dir {
 				in = append(in, rel)

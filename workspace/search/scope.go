@@ -27,8 +27,8 @@ type Scope struct {
 	// Exclude leaves out what matches one of these globs, folders with all they hold. A glob without a slash is matched
 	// against the name at any depth, others against the path from Dir or from Root.
 	Exclude []string
-	// Overlay is the content of open files by absolute path in the system's notation. It replaces what is on disk and may
-	// name files that are not there. Rule files count as well. The content is not changed and not kept.
+	// Overlay is the content of open files by absolute path in the system's notation; nil for one that is to be taken
+	// for deleted. It replaces what is on disk and may name files that are not there. Rule files count as well. The content is not changed and not kept.
 	Overlay map[string][]byte
 	// Workers bounds the goroutines that are started; 0 means one for each processor, at most 8.
 	Workers int
@@ -89,9 +89,13 @@ func (s Scope) resolve(ctx context.Context) (*target, error) {
 	t.rules = ignore.New(t.Root, ignore.Options{
 		NoGit: s.NoGitIgnore, NoGemini: s.NoGeminiIgnore, ReadFile: t.readRules(),
 	})
-	_, t.file = t.overlays[t.dir]
+	o, isFile := t.overlays[t.dir]
+	t.file = isFile && !o.gone
 	if t.file {
 		return t, nil
+	}
+	if isFile {
+		return nil, fmt.Errorf("search in %q: %w", s.Dir, fs.ErrNotExist)
 	}
 	st, err := os.Stat(t.abs(t.dir))
 	switch {

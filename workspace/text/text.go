@@ -75,6 +75,16 @@ func Decode(data []byte) (string, Format, error) {
 	return b.String(), Format{Encoding: Latin1}, nil
 }
 
+// Fits reports whether a file in the given format can hold s; the error is that of
+// [Encode].
+func Fits(s string, f Format) error {
+	if f.Encoding != Latin1 {
+		return nil
+	}
+	_, err := Encode(s, f)
+	return err
+}
+
 // IsBinary reports whether a NUL byte stands in the first 8 KB of data.
 func IsBinary(data []byte) bool {
 	return bytes.IndexByte(data[:min(len(data), sniffLen)], 0) >= 0
