@@ -36,6 +36,7 @@ type call struct {
 
 	change   *tools.Change // staged, waiting for the verdict
 	reviewed bool          // the verdict is there
+	answered bool          // the response said that it is staged; the verdict is told later
 }
 
 // runCalls runs the functions of one step and returns one response for each, in
@@ -53,7 +54,7 @@ func (s *Session) runCalls(ctx context.Context, t *turn, fcs []model.FunctionCal
 		calls[i] = c
 		s.update(t, c)
 	}
-	view := s.newView()
+	view := s.viewOf(t)
 	for i := 0; i < len(calls); {
 		j := i + 1
 		if isReading(calls[i].kind) {
@@ -77,7 +78,11 @@ func (s *Session) runCalls(ctx context.Context, t *turn, fcs []model.FunctionCal
 		}
 		i = j
 	}
-	s.review(ctx, t, view, calls)
+	if s.reviewsAtTurn() {
+		s.keep(t, view, calls)
+	} else {
+		s.review(ctx, t, view, calls)
+	}
 
 	var parts []model.Part
 	for _, c := range calls {

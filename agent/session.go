@@ -72,6 +72,10 @@ type Options struct {
 	Commands shell.Policy
 	Emit     func(Event) // called in order, from one goroutine at a time; must not block for long
 	Mode     Mode
+	ReviewAt ReviewAt // when edits are reviewed; empty: AtStep
+	// News returns what became of settled proposals of this session since it was
+	// asked last, for the model; nil: nobody knows.
+	News     func(ctx context.Context, sessionID string) []string
 	Model    string
 	Retry    retry.Options // of failed requests; OnWait is the session's own
 	MaxSteps int           // model requests in a turn; 0: 100
@@ -93,6 +97,9 @@ type Session struct {
 
 	mu      sync.Mutex
 	mode    Mode
+	at      ReviewAt
+	notes   []string // for the model, with its next message
+	reviews map[*lateReview]bool
 	model   string
 	title   string
 	updated time.Time
@@ -134,6 +141,7 @@ type turn struct {
 
 	instructions string // for the system prompt
 	configs      configs
+	layer     *layer                 // edits of the turn that wait for its end; nil when there are none
 }
 
 // Errors of [Session.Prompt] and [Session.Steer].
@@ -164,11 +172,14 @@ func NewSession(opt Options) *Session {
 	if opt.Mode == "" {
 		opt.Mode = ModeDefault
 	}
+	if opt.ReviewAt == "" {
+		opt.ReviewAt = AtStep
+	}
 	if opt.Model == "" {
 		opt.Model = DefaultModel
 	}
 	now := opt.Now()
-	return &Session{opt: opt, id: opt.ID, created: now, updated: now, mode: opt.Mode, model: opt.Model, allowedKeys: map[string]bool{}}
+	return &Session{opt: opt, id: opt.ID, created: now, updated: now, mode: opt.Mode, at: opt.ReviewAt, model: opt.Model, reviews: map[*lateReview]bool{}, allowedKeys: map[string]bool{}}
 }
 
 // NewID returns a fresh identifier that sorts by time.
@@ -182,6 +193,7 @@ func NewID(prefix string) string {
 type Info struct {
 	ID, Title, Model string
 	Mode             Mode
+	ReviewAt         ReviewAt
 	Folders          []string
 	Created, Updated time.Time
 	Turns            int
@@ -198,7 +210,7 @@ func (s *Session) Info() Info {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return Info{
-		ID: s.id, Title: s.title, Model: s.model, Mode: s.mode, Folders: s.opt.Workspace.Snapshot().Folders(),
+		ID: s.id, Title: s.title, Model: s.model, Mode: s.mode, ReviewAt: s.at, Folders: s.opt.Workspace.Snapshot().Folders(),
 		Created: s.created, Updated: s.updated, Turns: s.turns, LastSeq: seq, Running: s.running != nil, Usage: usage,
 	}
 }
@@ -326,6 +338,7 @@ func (s *Session) Close() {
 	if t != nil {
 		<-t.done
 	}
+	s.endReviews()
 	if first {
 		s.cleanUp()
 	}

@@ -29,6 +29,7 @@ func (s *Session) runTurn(ctx context.Context, t *turn, msg Message) TurnEnded {
 	before := s.usage
 	s.beginTrust(ctx, t)
 	end := func(status Status, err error) TurnEnded {
+		s.leaveOpen(ctx, t)
 		return TurnEnded{Status: status, Err: err, Usage: s.usage.minus(before)}
 	}
 	snapshot := s.opt.Workspace.Snapshot()
@@ -36,6 +37,7 @@ func (s *Session) runTurn(ctx context.Context, t *turn, msg Message) TurnEnded {
 		s.history.AddUser(model.Text(environment(ctx, snapshot, s.opt.Now())))
 	}
 	t.instructions = s.loadInstructions(t, snapshot)
+	s.tellNotes(ctx)
 	s.history.AddUser(append(msg.parts(snapshot), s.attach(ctx, t, msg.Text)...)...)
 	s.history.AddUser(s.instructionsFor(t, msg.places(s.newView()))...)
 
@@ -54,6 +56,7 @@ func (s *Session) runTurn(ctx context.Context, t *turn, msg Message) TurnEnded {
 		if step > s.opt.MaxSteps {
 			return end(Limit, fmt.Errorf("stopped after %d steps; say “continue” to let it go on", s.opt.MaxSteps))
 		}
+		s.tellNotes(ctx)
 		for _, text := range s.takeSteer(t) {
 			s.history.AddUser(model.Text(text))
 			s.emit(t.id, UserMessage{MessageID: fmt.Sprintf("%s.u%d", t.id, step), Text: text})
@@ -81,6 +84,11 @@ func (s *Session) runTurn(ctx context.Context, t *turn, msg Message) TurnEnded {
 		}
 		malformed = 0
 		if len(calls) == 0 {
+			if again := s.reviewLayer(ctx, t); ctx.Err() != nil {
+				return end(failure(ctx, ctx.Err()))
+			} else if again {
+				continue
+			}
 			// From here on a message can no longer join the turn.
 			s.mu.Lock()
 			more := len(t.steer) > 0

@@ -71,7 +71,7 @@ func (s *Server) currentSession() (*session, error) {
 	if x != nil {
 		return x, nil
 	}
-	return s.newSession("", "", s.client.knowsUs)
+	return s.newSession("", "", "", s.client.knowsUs)
 }
 
 func (s *Server) commandAsk(_ context.Context, a commandArgs) (any, error) {
@@ -176,7 +176,7 @@ func (s *Server) commandCancel(context.Context, commandArgs) (any, error) {
 }
 
 func (s *Server) commandNewSession(context.Context, commandArgs) (any, error) {
-	x, err := s.newSession("", "", s.client.knowsUs)
+	x, err := s.newSession("", "", "", s.client.knowsUs)
 	if err != nil {
 		return nil, err
 	}

@@ -69,6 +69,8 @@ type SessionNewParams struct {
 	Folders []uri.URI `json:"folders,omitempty"`
 	Mode    string    `json:"mode,omitempty"`
 	Model   string    `json:"model,omitempty"`
+	// ReviewAt is step or turn: when edits are reviewed. Default: redline.reviewAt.
+	ReviewAt string `json:"reviewAt,omitempty"`
 }
 
 // SessionParams names a session.
@@ -93,6 +95,7 @@ type SessionConfigureParams struct {
 	SessionID string `json:"sessionId"`
 	Mode      string `json:"mode,omitempty"`
 	Model     string `json:"model,omitempty"`
+	ReviewAt  string `json:"reviewAt,omitempty"` // step or turn
 }
 
 // Validate reports what is missing.
@@ -105,6 +108,7 @@ type SessionInfo struct {
 	Folders   []uri.URI `json:"folders"`
 	Mode      string    `json:"mode"`
 	Model     string    `json:"model"`
+	ReviewAt  string    `json:"reviewAt"`
 	CreatedAt string    `json:"createdAt"`
 	UpdatedAt string    `json:"updatedAt"`
 	Turns     int       `json:"turns"`

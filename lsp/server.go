@@ -52,6 +52,7 @@ type Settings struct {
 	Model    string
 	MaxTurns int
 	Review   string // settings key redline.review
+	ReviewAt string // settings key redline.reviewAt: step or turn
 	Retry    retry.Options
 	// CorrectEdits is the settings key redline.correctEdits; see [agent.Options].
 	CorrectEdits bool

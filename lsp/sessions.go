@@ -39,7 +39,7 @@ func (l *eventLog) after(seq int64) []agent.Event {
 }
 
 // newSession starts a session in the workspace's folders.
-func (s *Server) newSession(mode, modelName string, direct bool) (*session, error) {
+func (s *Server) newSession(mode, modelName, reviewAt string, direct bool) (*session, error) {
 	m := agent.ModeDefault
 	if mode != "" {
 		var err error
@@ -47,9 +47,17 @@ func (s *Server) newSession(mode, modelName string, direct bool) (*session, erro
 			return nil, rpc.BadParams("mode", "%v", err)
 		}
 	}
+	if reviewAt != "" {
+		if _, err := agent.ParseReviewAt(reviewAt); err != nil {
+			return nil, rpc.BadParams("reviewAt", "%v", err)
+		}
+	}
 	set, err := s.loadSettings()
 	if err != nil {
 		return nil, rpc.Failed("settings: %v", err)
+	}
+	if reviewAt == "" {
+		reviewAt = set.ReviewAt
 	}
 	if modelName == "" {
 		modelName = set.Model
@@ -59,7 +67,7 @@ func (s *Server) newSession(mode, modelName string, direct bool) (*session, erro
 	opt := agent.Options{
 		Workspace: s.ws, Reviewer: s, Approver: s, Saver: s,
 		Emit: func(ev agent.Event) { s.emit(x, ev) },
-		Mode: m, Model: strings.Clone(modelName),
+		Mode: m, Model: strings.Clone(modelName), ReviewAt: agent.ReviewAt(strings.Clone(reviewAt)),
 	}
 	if s.opt.Trust != nil {
 		opt.Trust = &trustKeeper{s: s, used: set}
@@ -100,7 +108,7 @@ func (s *Server) sessionNew(_ context.Context, p *SessionNewParams) (SessionInfo
 			return SessionInfo{}, rpc.BadParams("folders", "%q is not in a folder open in this editor", f)
 		}
 	}
-	x, err := s.newSession(p.Mode, p.Model, true)
+	x, err := s.newSession(p.Mode, p.Model, p.ReviewAt, true)
 	if err != nil {
 		return SessionInfo{}, err
 	}
@@ -139,6 +147,11 @@ func (s *Server) sessionConfigure(_ context.Context, p *SessionConfigureParams) 
 	x, err := s.session(p.SessionID)
 	if err != nil {
 		return SessionInfo{}, err
+	}
+	if p.ReviewAt != "" {
+		if err := x.SetReviewAt(agent.ReviewAt(strings.Clone(p.ReviewAt))); err != nil {
+			return SessionInfo{}, rpc.BadParams("reviewAt", "%v", err)
+		}
 	}
 	if err := x.Configure(agent.Mode(p.Mode), strings.Clone(p.Model)); err != nil {
 		return SessionInfo{}, rpc.BadParams("mode", "%v", err)

@@ -228,7 +228,7 @@ func WireUsage(u agent.Usage) Usage {
 
 func wireInfo(i agent.Info) SessionInfo {
 	out := SessionInfo{
-		SessionID: i.ID, Title: i.Title, Mode: string(i.Mode), Model: i.Model, Folders: []uri.URI{},
+		SessionID: i.ID, Title: i.Title, Mode: string(i.Mode), Model: i.Model, ReviewAt: string(i.ReviewAt), Folders: []uri.URI{},
 		CreatedAt: i.Created.UTC().Format(time.RFC3339), UpdatedAt: i.Updated.UTC().Format(time.RFC3339),
 		Turns: i.Turns, LastSeq: i.LastSeq, Running: i.Running,
 	}

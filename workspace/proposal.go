@@ -48,6 +48,9 @@ type Proposal struct {
 	Title     string
 	State     State
 	Files     []*FileChange
+	// Notes are what else the model is to know of it, in words: problems that an
+	// editor found after it was applied.
+	Notes []string
 }
 
 // A FileChange is the part of a proposal that concerns one file.
@@ -103,7 +106,7 @@ func (f *FileChange) At() string {
 // Clone returns a deep copy. Base is shared: it never changes.
 func (p *Proposal) Clone() *Proposal {
 	c := *p
-	c.CallIDs = slices.Clone(p.CallIDs)
+	c.CallIDs, c.Notes = slices.Clone(p.CallIDs), slices.Clone(p.Notes)
 	c.Files = make([]*FileChange, len(p.Files))
 	for i, f := range p.Files {
 		fc := *f

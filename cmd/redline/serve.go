@@ -78,7 +78,7 @@ func trustedSettings(getenv func(string) string, folders []string, trusted *fold
 	c := newConnector(cfg)
 	reg := registry(getenv).Filter(cfg.CoreTools, cfg.ExcludedTools)
 	set := lsp.Settings{
-		Model: modelName, MaxTurns: cfg.MaxSessionTurns, Review: cfg.Review,
+		Model: modelName, MaxTurns: cfg.MaxSessionTurns, Review: cfg.Review, ReviewAt: cfg.ReviewAt,
 		Retry:     retry.Options{MaxAttempts: cfg.Retry.MaxAttempts, Initial: cfg.Retry.Initial, Max: cfg.Retry.MaxDelay},
 		Generator: c.generator, Auth: c.status,
 		Commands: commandPolicy(cfg), Tools: reg,

@@ -42,6 +42,7 @@ type Config struct {
 	MaxSessionTurns int // 0: no limit
 	Proxy           string
 	Review          string // redline.review
+	ReviewAt        string // redline.reviewAt: step or turn
 	LogLevel        string // redline.log.level
 	CorrectEdits    bool   // redline.correctEdits, true unless it is set
 	// ContextNames are the names of files with instructions; none: the default.
@@ -275,6 +276,7 @@ var settings = map[string]func(*Config, any) error{
 	"redline.review": func(c *Config, v any) error {
 		return oneOf(&c.Review, v, "auto", "annotations", "message", "codeAction")
 	},
+	"redline.reviewAt":             func(c *Config, v any) error { return oneOf(&c.ReviewAt, v, "step", "turn") },
 	"redline.retry.maxAttempts":    func(c *Config, v any) error { return count(&c.Retry.MaxAttempts, v) },
 	"redline.retry.initialDelayMs": func(c *Config, v any) error { return millis(&c.Retry.Initial, v) },
 	"redline.retry.maxDelayMs":     func(c *Config, v any) error { return millis(&c.Retry.MaxDelay, v) },
@@ -287,7 +289,7 @@ var foreign = []string{
 	"context", "tools", "mcp", "mcpServers", "telemetry", "ui", "general", "ide", "privacy", "experimental", "advanced",
 	"hooks", "extensions", "security", "model", "output", "admin", "agents", "skills", "billing", "useWriteTodos", "$schema",
 	"toolDiscoveryCommand", "toolCallCommand", "mcpServerCommand", "theme", "sandbox", "coreTools", "excludeTools",
-	"redline.reviewAt", "redline.compressionThreshold",
+	"redline.compressionThreshold",
 }
 
 func known(path string) bool {
