@@ -141,7 +141,7 @@ type turn struct {
 
 	instructions string // for the system prompt
 	configs      configs
-	layer     *layer                 // edits of the turn that wait for its end; nil when there are none
+	layer        *layer // edits of the turn that wait for its end; nil when there are none
 }
 
 // Errors of [Session.Prompt] and [Session.Steer].
