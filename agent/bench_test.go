@@ -31,7 +31,12 @@ type bench struct {
 // newBench starts a session. Proposals are accepted and written to the disk.
 func newBench(t *testing.T, opt agent.Options, steps ...agenttest.Step) *bench {
 	t.Helper()
-	root, err := filepath.EvalSymlinks(t.TempDir())
+	return newBenchAt(t, t.TempDir(), opt, steps...)
+}
+
+func newBenchAt(t *testing.T, root string, opt agent.Options, steps ...agenttest.Step) *bench {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(root)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -82,12 +82,6 @@ func (s *Session) approveCommand(ctx context.Context, t *turn, c *call, cmd *too
 		c.status = CallRejected
 		return fmt.Errorf("the user's settings forbid this command: %s. It was not run; do not try it in another way", d.Reason)
 	}
-	if consented, err := s.trustCommand(ctx, t, c, cmd, commandDetail(cmd, d)); err != nil || consented {
-		return err
-	}
-	if mode, _ := s.settings(); mode == ModeYolo || !d.Confirm {
-		return nil
-	}
 	a := Approval{
 		Subject: Subject{Type: "command", Tool: c.fc.Name, Command: cmd.Line, Directory: cmd.Dir, Roots: d.Roots},
 		Title:   c.title,
@@ -97,6 +91,12 @@ func (s *Session) approveCommand(ctx context.Context, t *turn, c *call, cmd *too
 	if len(unsaved) > 0 && s.canSave() {
 		a.Subject.Unsaved = unsaved
 		a.Detail += "\n\nSaved first: " + strings.Join(s.rel(unsaved), ", ")
+	}
+	if consented, err := s.trustCommand(ctx, t, c, a); err != nil || consented {
+		return err
+	}
+	if mode, _ := s.settings(); mode == ModeYolo || !d.Confirm {
+		return nil
 	}
 	if len(d.Prefixes) > 0 {
 		a.Options = append(a.Options, Option{"session", "Allow " + strings.Join(d.Prefixes, ", ") + " in this session", OptionSession})

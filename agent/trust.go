@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"redline/tools"
 	"redline/workspace"
 )
 
@@ -106,8 +105,8 @@ func (s *Session) askTrust(ctx context.Context, t *turn, keeper TrustKeeper, inf
 
 // trustCommand returns nil when the folders are trusted enough for a command to run.
 // consented is set when the user was asked and saw the command: it needs no second
-// question then.
-func (s *Session) trustCommand(ctx context.Context, t *turn, c *call, cmd *tools.Command, detail string) (consented bool, err error) {
+// question then. a is how the command would be asked for otherwise.
+func (s *Session) trustCommand(ctx context.Context, t *turn, c *call, a Approval) (consented bool, err error) {
 	keeper := s.opt.Trust
 	if keeper == nil {
 		return false, nil
@@ -120,17 +119,15 @@ func (s *Session) trustCommand(ctx context.Context, t *turn, c *call, cmd *tools
 		c.status = CallRejected
 		return false, errors.New("the user does not trust this folder, and commands run only in trusted ones; this one was not run. Go on without commands. If one is needed, tell the user: " + info.How)
 	}
-	kind, err := s.ask(ctx, t, c, Approval{
-		Subject: Subject{Type: "path", Tool: c.fc.Name, Command: cmd.Line, Directory: cmd.Dir, Paths: s.opt.Workspace.Snapshot().Folders()},
-		Title:   c.title,
-		Detail:  detail + "\n\nThis is the first command in a folder that you have not said you trust. What runs in it can be the work of whoever made it.",
-		Options: []Option{
-			{trustOnce, "Run once, without trusting the folder", OptionOnce},
-			{trustSession, "Run, and trust the folder until the editor is closed", OptionSession},
-			{trustAlways, "Run, and always trust the folder", OptionAlways},
-			{"reject", "Reject", OptionReject},
-		},
-	})
+	a.Subject.Type, a.Subject.Paths = "path", s.opt.Workspace.Snapshot().Folders()
+	a.Detail += "\n\nYou have not said yet that you trust this folder. What runs in it can be the work of whoever made it."
+	a.Options = []Option{
+		{trustOnce, "Run once, without trusting the folder", OptionOnce},
+		{trustSession, "Run, and trust the folder until the editor is closed", OptionSession},
+		{trustAlways, "Run, and always trust the folder", OptionAlways},
+		{"reject", "Reject", OptionReject},
+	}
+	kind, err := s.ask(ctx, t, c, a)
 	if err != nil {
 		return false, err
 	}

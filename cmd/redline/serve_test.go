@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -15,7 +16,7 @@ import (
 
 // binary returns an editor whose server is this program, as a process of its own,
 // with a fake Gemini to talk to (none when nil).
-func binary(t *testing.T, gemini *geminitest.Server, opt lsptest.Options) *lsptest.Editor {
+func binary(t *testing.T, gemini *geminitest.Server, opt lsptest.Options, env ...string) *lsptest.Editor {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
@@ -27,6 +28,7 @@ func binary(t *testing.T, gemini *geminitest.Server, opt lsptest.Options) *lspte
 	if gemini != nil {
 		cmd.Env = append(cmd.Env, "GOOGLE_GEMINI_BASE_URL="+gemini.URL, "GEMINI_API_KEY="+geminitest.DefaultKey)
 	}
+	cmd.Env = append(cmd.Env, env...)
 	return lsptest.NewEditor(t, lsptest.Process(cmd), opt)
 }
 
@@ -150,5 +152,31 @@ func TestServeVanish(t *testing.T) {
 	entries, err := os.ReadDir(e.Root())
 	if err != nil || len(entries) != 1 {
 		t.Errorf("the workspace holds %v (%v)", entries, err)
+	}
+}
+
+// A folder with settings of its own: the user is asked, once for good, and then they
+// count, in this process and in the next.
+func TestServeTrust(t *testing.T) {
+	home := t.TempDir()
+	files := map[string]string{"a.go": "// one\n", ".gemini/settings.json": `{"tools": {"core": ["read_file"]}}`}
+	root := t.TempDir()
+	for i, answer := range []string{"reject", "always", "reject"} {
+		gemini := geminitest.New(t, geminitest.Say("Yes."))
+		asked := 0
+		e := binary(t, gemini, lsptest.Options{Root: root, Files: files, Handlers: map[string]lsptest.Handler{
+			"agent/approve": func(ctx context.Context, raw json.RawMessage) (any, error) {
+				asked++
+				return lsptest.Approve(answer)(ctx, raw)
+			},
+		}}, "REDLINE_HOME="+home)
+		_, turn := ask(e, "hello")
+		if status, message := end(t, e, turn); status != "completed" {
+			t.Fatalf("turn %s: %s", status, message)
+		}
+		reqs := gemini.Requests()
+		if got := len(reqs[0].Functions()); (got == 1) != (i > 0) || (asked == 1) != (i < 2) {
+			t.Errorf("process %d: %d functions, asked %d times", i, got, asked)
+		}
 	}
 }

@@ -36,7 +36,7 @@ export const capabilities = {
 
 class Marker implements StaticFeature {
   fillClientCapabilities(caps: ClientCapabilities): void {
-    caps.experimental = { ...(caps.experimental as object | undefined), redline: capabilities };
+    caps.experimental = { ...(caps.experimental as object | undefined), redline: { ...capabilities, trusted: vscode.workspace.isTrusted } };
   }
   initialize(): void {}
   getState(): FeatureState {

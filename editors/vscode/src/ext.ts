@@ -181,6 +181,7 @@ export const method = {
   proposalGet: "agent/proposal/get",
   proposalResolve: "agent/proposal/resolve",
   authStatus: "agent/auth/status",
+  trustSet: "agent/trust/set",
   event: "agent/event",
   approve: "agent/approve",
   ask: "agent/ask",

@@ -3,7 +3,7 @@ import { ChatView } from "./chat/view";
 import { Server } from "./client";
 import { AttentionTracker } from "./context";
 import { editorRequests } from "./editorrequests";
-import type { Range } from "./ext";
+import { method, type Range } from "./ext";
 import { Questions } from "./requests";
 import { InlineReview } from "./review/inline";
 import { ReviewLenses } from "./review/lenses";
@@ -60,6 +60,11 @@ export function activate(context: vscode.ExtensionContext): void {
     command("setApiKey", async () => {
       if (await key.ask()) {
         await own.restart();
+      }
+    }),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => {
+      if (own.state === "running") {
+        own.request(method.trustSet, { trusted: true }).catch((e: unknown) => own.log(`workspace trust: ${String(e)}`));
       }
     }),
     vscode.workspace.onDidChangeConfiguration((e) => {
