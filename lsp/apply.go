@@ -87,25 +87,6 @@ func (s *Server) applyParts(ctx context.Context, p *workspace.Proposal, picked [
 	return all, nil
 }
 
-// conflictWithNewFiles marks the hunks of files to be created whose name is taken
-// by now.
-func (s *Server) conflictWithNewFiles(p *workspace.Proposal) {
-	snap := s.ws.Snapshot()
-	for _, f := range p.Files {
-		if f.Op != workspace.OpCreate {
-			continue
-		}
-		if _, open := snap.Document(f.Path); open || !snap.Exists(f.Path) {
-			continue
-		}
-		for _, h := range f.Hunks {
-			if h.State == workspace.Pending {
-				h.State, h.Closed, h.Reason = workspace.Conflicted, true, "a file with this name was created meanwhile"
-			}
-		}
-	}
-}
-
 type applyOptions struct {
 	label    string
 	wait     time.Duration
@@ -116,7 +97,7 @@ type applyOptions struct {
 // sent is one file of an edit that was sent.
 type sent struct {
 	file     *workspace.FileChange
-	key      string
+	op       *workspace.Hunk   // the deletion or renaming, if it was sent
 	hunks    []*workspace.Hunk // copies, with the text that was sent
 	orig     []*workspace.Hunk
 	before   string
@@ -146,7 +127,7 @@ func (s *Server) applyOnce(ctx context.Context, p *workspace.Proposal, picked []
 	var files []*sent
 	keep := map[*workspace.Hunk]bool{}
 	for i, f := range p.Files {
-		x := &sent{file: f, key: workspace.Key(f.Path)}
+		x := &sent{file: f}
 		for j, h := range f.Hunks {
 			text, ok := chosen[h]
 			if !ok {
@@ -155,9 +136,13 @@ func (s *Server) applyOnce(ctx context.Context, p *workspace.Proposal, picked []
 			c := out.Files[i].Hunks[j]
 			c.New = text
 			keep[c] = true
+			if h.Whole && f.Op != workspace.OpCreate {
+				x.op = h
+				continue
+			}
 			x.hunks, x.orig = append(x.hunks, c), append(x.orig, h)
 		}
-		if len(x.hunks) == 0 {
+		if len(x.hunks) == 0 && x.op == nil {
 			continue
 		}
 		var version *int32
@@ -174,7 +159,13 @@ func (s *Server) applyOnce(ctx context.Context, p *workspace.Proposal, picked []
 		Label: &o.label,
 		Edit:  e.edit(out, func(h *workspace.Hunk) bool { return keep[h] }),
 	}
-	got.yes, got.why = s.sendEdit(ctx, params, o.wait, files)
+	got.yes = true
+	if len(params.Edit.DocumentChanges) > 0 {
+		got.yes, got.why = s.sendEdit(ctx, params, o.wait, files)
+	}
+	if why := s.operateOnFiles(ctx, files); why != "" {
+		got.why = why
+	}
 	got.moved, got.some = s.settle(files, got.yes && ctx.Err() == nil)
 	// After a cancel the edit may still land; what is in the documents now is told.
 	return got, ctx.Err()
@@ -254,24 +245,23 @@ func (s *Server) sendEdit(ctx context.Context, params protocol.ApplyWorkspaceEdi
 func (s *Server) asExpected(files []*sent) bool {
 	snap := s.ws.Snapshot()
 	for _, x := range files {
-		if after, seen := currentText(snap, x); !seen || after != x.expected {
+		switch {
+		case x.op == nil:
+		case !s.can(x.file.Op):
+			if x.file.Op == workspace.OpRename && !x.arrived(snap) {
+				return false
+			}
+			continue // the rest comes afterwards
+		case !x.opDone(snap):
+			return false
+		case len(x.hunks) == 0:
+			continue
+		}
+		if after, seen := x.text(snap); !seen || after != x.expected {
 			return false
 		}
 	}
 	return true
-}
-
-// currentText returns the text of a file after an edit was sent. seen is false
-// when it is not open and the disk is as before, so that nothing shows what the
-// editor holds.
-func currentText(snap *workspace.Snapshot, x *sent) (after string, seen bool) {
-	if d, ok := snap.DocumentByKey(x.key); ok {
-		return d.Text, true
-	}
-	if f, err := snap.Read(x.file.Path); err == nil {
-		return f.Text, f.Text != x.before || (x.file.Op == workspace.OpCreate && x.before == x.expected)
-	}
-	return x.before, false
 }
 
 // settle records in the files what the documents say of the hunks that were sent,
@@ -280,7 +270,14 @@ func currentText(snap *workspace.Snapshot, x *sent) (after string, seen bool) {
 func (s *Server) settle(files []*sent, applied bool) (moved, some bool) {
 	snap := s.ws.Snapshot()
 	for _, x := range files {
-		after, seen := currentText(snap, x)
+		if x.op != nil && x.opDone(snap) {
+			x.file.Land(x.op, "")
+			some = true
+		}
+		if len(x.hunks) == 0 {
+			continue
+		}
+		after, seen := x.text(snap)
 		if !seen && applied && !x.open {
 			// The editor says yes and shows nothing to the contrary: some apply to
 			// a file that is not open without opening it for their servers.
@@ -304,7 +301,7 @@ func (s *Server) settle(files []*sent, applied bool) (moved, some bool) {
 			moved = true
 		}
 		var version *int32
-		if d, ok := snap.DocumentByKey(x.key); ok {
+		if d, ok := snap.Document(x.file.At()); ok {
 			v := d.Version
 			version = &v
 		}

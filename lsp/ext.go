@@ -267,7 +267,8 @@ type Proposal struct {
 type ProposalFile struct {
 	FileID string         `json:"fileId"`
 	URI    uri.URI        `json:"uri"`
-	Op     string         `json:"op"`
+	Op     string         `json:"op"` // edit, create, delete or rename
+	NewURI uri.URI        `json:"newUri,omitempty"`
 	Base   ProposalBase   `json:"base"`
 	Hunks  []ProposalHunk `json:"hunks"`
 }
@@ -290,6 +291,7 @@ type ProposalHunk struct {
 	State   string         `json:"state"`
 	Reason  string         `json:"reason,omitempty"`
 	Final   *string        `json:"final,omitempty"` // what stands in the document when amended
+	Whole   bool           `json:"whole,omitempty"` // it is the operation on the file itself
 }
 
 // EventParams wraps an event on the wire.

@@ -67,6 +67,8 @@ func declared(p *protocol.InitializeParams) client {
 	if w := caps.Workspace; w != nil && w.WorkspaceEdit != nil {
 		c.annotations = w.WorkspaceEdit.ChangeAnnotationSupport != nil
 		c.create = slices.Contains(w.WorkspaceEdit.ResourceOperations, protocol.ResourceOperationKindCreate)
+		c.rename = slices.Contains(w.WorkspaceEdit.ResourceOperations, protocol.ResourceOperationKindRename)
+		c.remove = slices.Contains(w.WorkspaceEdit.ResourceOperations, protocol.ResourceOperationKindDelete)
 	}
 	if w := caps.Window; w != nil {
 		c.progress = w.WorkDoneProgress != nil && *w.WorkDoneProgress

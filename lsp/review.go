@@ -168,6 +168,10 @@ func (s *Server) rebase(p *workspace.Proposal) (changed bool) {
 		if f.Op == workspace.OpCreate && version == nil {
 			continue
 		}
+		if version == nil && missing(f) {
+			changed = f.Vanish() || changed
+			continue
+		}
 		if f.Rebase(now, version) {
 			changed = true
 		}

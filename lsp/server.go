@@ -123,6 +123,8 @@ type client struct {
 	proposals   bool  // it reviews with agent/proposal/resolve
 	annotations bool  // workspaceEdit.changeAnnotationSupport
 	create      bool  // workspaceEdit.resourceOperations has create
+	rename      bool  // … rename
+	remove      bool  // … delete
 	progress    bool  // window.workDoneProgress
 	showDoc     bool  // window.showDocument
 	approve     bool  // it answers agent/approve
@@ -206,7 +208,7 @@ func (s *Server) routes() *rpc.Router {
 
 // encoder returns what turns data into its wire form as of now.
 func (s *Server) encoder() *encoder {
-	return &encoder{snapshot: s.ws.Snapshot(), encoding: s.client.encoding, create: s.client.create, keep: s.client.oneFile}
+	return &encoder{snapshot: s.ws.Snapshot(), encoding: s.client.encoding, create: s.client.create, rename: s.client.rename, remove: s.client.remove, keep: s.client.oneFile}
 }
 
 // session is one conversation and what the server keeps beside it.

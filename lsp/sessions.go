@@ -279,10 +279,7 @@ func (s *Server) toolList(context.Context, *Empty) (ToolList, error) {
 	if err != nil {
 		return ToolList{}, rpc.Failed("settings: %v", err)
 	}
-	if set.Tools != nil {
-		return ToolList{ToolInfos(set.Tools)}, nil
-	}
-	return ToolList{ToolInfos(s.opt.Tools)}, nil
+	return ToolList{ToolInfos(set.Tools)}, nil
 }
 
 // ToolInfos describes the tools of a registry.

@@ -164,6 +164,10 @@ func (s *Server) loadSettings() (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
+	if set.Tools == nil {
+		set.Tools = s.opt.Tools
+	}
+	s.offerTools(set.Tools)
 	now.Settings = set
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -195,9 +199,6 @@ func (s *Server) runBackground(l *loaded) {
 // start, and again whenever the settings have changed between two of its turns.
 func (s *Server) configure(o *agent.Options, set Settings) {
 	o.Tools = set.Tools
-	if o.Tools == nil {
-		o.Tools = s.opt.Tools
-	}
 	o.Generator, o.Commands, o.Retry, o.MaxTurns = set.Generator, set.Commands, set.Retry, set.MaxTurns
 	o.CorrectEdits, o.Memory = set.CorrectEdits, set.Memory
 }

@@ -24,9 +24,9 @@ type encoder struct {
 	annotate bool
 	// confirm marks those annotations as needing the user's consent.
 	confirm bool
-	// create says that the client can create files, and keep that it must be told
-	// to leave one alone that is there.
-	create, keep bool
+	// create, rename and remove say that the client can do that to files, and keep
+	// that it must be told to leave one alone that is there.
+	create, rename, remove, keep bool
 }
 
 // uriOf returns the name the editor uses for the file at path.
@@ -40,14 +40,14 @@ func (e *encoder) uriOf(path string) uri.URI {
 // live returns the text of the file that f changes as the snapshot has it, and its
 // version when it is open. The hunks of f may still refer to an older one.
 func (e *encoder) live(f *workspace.FileChange) (string, *int32) {
-	if d, ok := e.snapshot.Document(f.Path); ok {
+	if d, ok := e.snapshot.Document(f.At()); ok {
 		v := d.Version
 		return d.Text, &v
 	}
-	if f.Op == workspace.OpCreate {
+	if f.Op == workspace.OpCreate && f.Hunks[0].State == workspace.Pending || f.Op != workspace.OpCreate && f.Base == nil {
 		return "", nil
 	}
-	if file, err := e.snapshot.Read(f.Path); err == nil {
+	if file, err := e.snapshot.Read(f.At()); err == nil {
 		return file.Text, nil
 	}
 	return f.Text(), nil // unreadable now: hunks refer to what it was
@@ -65,6 +65,9 @@ func (e *encoder) proposal(p *workspace.Proposal) *Proposal {
 		now, version := f.Current()
 		m := newMapper(now, e.encoding)
 		file := ProposalFile{FileID: f.ID, URI: e.uriOf(f.Path), Op: string(f.Op), Hunks: []ProposalHunk{}}
+		if f.NewPath != "" {
+			file.NewURI = e.uriOf(f.NewPath)
+		}
 		file.Base = ProposalBase{Version: version, Hash: workspace.Hash(now), EOL: string(text.DetectEOL(now)), Encoding: string(text.UTF8)}
 		if f.Base != nil {
 			file.Base.BOM, file.Base.Encoding = f.Base.Format.BOM, string(f.Base.Format.Encoding)
@@ -72,7 +75,7 @@ func (e *encoder) proposal(p *workspace.Proposal) *Proposal {
 		for _, h := range f.Hunks {
 			wire := ProposalHunk{
 				HunkID: h.ID, Range: m.rng(h.Start, h.End), OldText: h.Old, NewText: h.New,
-				State: h.State.String(), Reason: h.Reason,
+				State: h.State.String(), Reason: h.Reason, Whole: h.Whole,
 			}
 			if h.State == workspace.Amended {
 				wire.Final = &h.Final
@@ -93,55 +96,6 @@ func (e *encoder) unified(p *workspace.Proposal, keep func(*workspace.Hunk) bool
 	return p.Unified(
 		func(path string) string { return strings.TrimPrefix(e.snapshot.Rel(path), "/") },
 		keep)
-}
-
-// edit returns the hunks that keep allows as one versioned WorkspaceEdit.
-func (e *encoder) edit(p *workspace.Proposal, keep func(*workspace.Hunk) bool) protocol.WorkspaceEdit {
-	w := protocol.WorkspaceEdit{DocumentChanges: []protocol.DocumentChange{}}
-	annotations := map[protocol.ChangeAnnotationIdentifier]protocol.ChangeAnnotation{}
-	for _, f := range p.Files {
-		now, version := f.Current()
-		m := newMapper(now, e.encoding)
-		u := e.uriOf(f.Path)
-		var edits []protocol.TextDocumentEditElement
-		for _, h := range f.Hunks {
-			if !keep(h) {
-				continue
-			}
-			te := protocol.TextEdit{Range: m.rng(h.Start, h.End), NewText: h.New}
-			if !e.annotate {
-				edits = append(edits, &te)
-				continue
-			}
-			id := protocol.ChangeAnnotationIdentifier(p.ID + "/" + h.ID)
-			a := protocol.ChangeAnnotation{Label: "Redline: " + p.Title}
-			if e.confirm {
-				yes := true
-				a.NeedsConfirmation = &yes
-			}
-			annotations[id] = a
-			edits = append(edits, &protocol.AnnotatedTextEdit{TextEdit: te, AnnotationID: id})
-		}
-		if len(edits) == 0 {
-			continue
-		}
-		if f.Op == workspace.OpCreate && version == nil && e.create {
-			c := &protocol.CreateFile{URI: u}
-			c.Kind = "create" // the package's own default would decode as a text edit
-			c.ResourceOperation.Kind = "create"
-			if e.keep {
-				c.Options = &protocol.CreateFileOptions{IgnoreIfExists: &e.keep}
-			}
-			w.DocumentChanges = append(w.DocumentChanges, c)
-		}
-		doc := protocol.OptionalVersionedTextDocumentIdentifier{Version: version}
-		doc.URI = u
-		w.DocumentChanges = append(w.DocumentChanges, &protocol.TextDocumentEdit{TextDocument: doc, Edits: edits})
-	}
-	if len(annotations) > 0 {
-		w.ChangeAnnotations = annotations
-	}
-	return w
 }
 
 // event returns the wire form of an agent's event.
@@ -190,7 +144,7 @@ func (e *encoder) event(ev agent.Event) EventParams {
 // EncodeEvent returns the wire form of an event for a reader that is no editor;
 // positions are in UTF-16 units.
 func EncodeEvent(s *workspace.Snapshot, ev agent.Event) EventParams {
-	e := &encoder{snapshot: s, encoding: protocol.PositionEncodingKindUTF16, create: true}
+	e := &encoder{snapshot: s, encoding: protocol.PositionEncodingKindUTF16, create: true, rename: true, remove: true}
 	return e.event(ev)
 }
 

@@ -11,17 +11,23 @@ import (
 // "run_shell_command(git push)", restricts a tool and does not exclude it.
 func (r *Registry) Filter(core, exclude []string) *Registry {
 	out := NewRegistry()
+	out.core, out.exclude = core, exclude
 	for _, t := range r.All() {
-		spec := t.Spec()
-		if len(core) > 0 && !slices.ContainsFunc(core, func(e string) bool {
-			name, _, _ := strings.Cut(strings.TrimSpace(e), "(")
-			return spec.called(name)
-		}) || Excluded(spec, exclude) {
-			continue
+		if out.Admits(t) {
+			out.Add(t)
 		}
-		out.Add(t)
 	}
 	return out
+}
+
+// Admits reports whether the settings that r was filtered by let t through: for a
+// tool that is added later.
+func (r *Registry) Admits(t Tool) bool {
+	spec := t.Spec()
+	return (len(r.core) == 0 || slices.ContainsFunc(r.core, func(e string) bool {
+		name, _, _ := strings.Cut(strings.TrimSpace(e), "(")
+		return spec.called(name)
+	})) && !Excluded(spec, r.exclude)
 }
 
 // Excluded reports whether the setting tools.exclude names a tool. An entry that

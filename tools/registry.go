@@ -21,6 +21,8 @@ type Registry struct {
 	mu    sync.RWMutex
 	tools map[string]*entry
 	order []string
+
+	core, exclude []string // see Filter; set before the registry is shared
 }
 
 type entry struct {

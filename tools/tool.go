@@ -100,14 +100,22 @@ type Media struct {
 	Data     []byte
 }
 
-// Change is an edit that a tool wants made. Exactly one of Edits and Create holds.
+// Change is what a tool wants changed. Exactly one of Edits, Create, Delete and
+// Rename holds.
 type Change struct {
 	File   *workspace.File  // what the edits refer to
 	Edits  []workspace.Edit // in order, not overlapping
 	Create *NewFile
+	Delete string // absolute path of a file
+	Rename *NewName
 	Done   string // what the model is told once all of it is in place
 	Ask    bool   // the user is asked even where edits are applied at once
+	// More are further changes of the same call, staged after this one.
+	More []*Change
 }
+
+// NewName is a file to be renamed; the paths are absolute.
+type NewName struct{ From, To string }
 
 // Command is a command line that a tool wants run.
 type Command struct {
@@ -125,18 +133,38 @@ type NewFile struct {
 
 // Path returns the file the change is about.
 func (c *Change) Path() string {
-	if c.Create != nil {
+	switch {
+	case c.Create != nil:
 		return c.Create.Path
+	case c.Delete != "":
+		return c.Delete
+	case c.Rename != nil:
+		return c.Rename.From
 	}
 	return c.File.Path
 }
 
-// Stage adds the change to v for the function call callID.
+// Stage adds the change to v for the function call callID. When a part of it cannot
+// be staged, what was before it is: the caller has to drop v.
 func (c *Change) Stage(v *workspace.View, callID string) error {
-	if c.Create != nil {
-		return v.Create(callID, c.Create.Path, c.Create.Content)
+	var err error
+	switch {
+	case c.Create != nil:
+		err = v.Create(callID, c.Create.Path, c.Create.Content)
+	case c.Delete != "":
+		err = v.Delete(callID, c.Delete)
+	case c.Rename != nil:
+		err = v.Rename(callID, c.Rename.From, c.Rename.To)
+	default:
+		err = v.Stage(callID, c.File, c.Edits)
 	}
-	return v.Stage(callID, c.File, c.Edits)
+	for _, m := range c.More {
+		if err != nil {
+			break
+		}
+		err = m.Stage(v, callID)
+	}
+	return err
 }
 
 // define makes a tool of a spec and a function over its decoded parameters.

@@ -71,7 +71,15 @@ func (f *FileChange) ApplyToDisk(hunks []*Hunk) error {
 		f.Land(h, h.New)
 		return nil
 	}
-	data, _, err := ReadBytes(f.Path)
+	whole, hunks := split(f, hunks)
+	if f.Base == nil { // no text
+		return f.operate(whole)
+	}
+	data, _, err := ReadBytes(f.At())
+	if errors.Is(err, fs.ErrNotExist) {
+		f.Vanish()
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("read %s again: %w", f.Path, err)
 	}
@@ -87,18 +95,56 @@ func (f *FileChange) ApplyToDisk(hunks []*Hunk) error {
 		}
 	}
 	if len(fit) == 0 {
-		return nil
+		return f.operate(whole)
 	}
 	after, _, err := Splice(now, fit)
 	if err != nil {
 		return fmt.Errorf("change %s: %w", f.Path, err)
 	}
-	if err := WriteFile(f.Path, after, format); err != nil {
+	if err := WriteFile(f.At(), after, format); err != nil {
 		return err
 	}
 	for _, h := range fit {
 		f.Land(h, h.New)
 	}
 	f.Rebase(after, nil)
+	return f.operate(whole)
+}
+
+// split takes the operation on the file itself out of its hunks.
+func split(f *FileChange, hunks []*Hunk) (whole *Hunk, rest []*Hunk) {
+	for _, h := range hunks {
+		if h.Whole && f.Op != OpCreate {
+			whole = h
+		} else {
+			rest = append(rest, h)
+		}
+	}
+	return whole, rest
+}
+
+// operate deletes or renames the file of f on disk, if whole is to be done.
+func (f *FileChange) operate(whole *Hunk) error {
+	if whole == nil || whole.State != Pending {
+		return nil
+	}
+	if f.Op == OpDelete {
+		if err := os.Remove(f.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("delete %s: %w", f.Path, err)
+		}
+		f.Land(whole, "")
+		return nil
+	}
+	if _, err := os.Lstat(f.NewPath); err == nil {
+		whole.State, whole.Reason = Conflicted, "a file with the new name was created meanwhile"
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(f.NewPath), 0o755); err != nil {
+		return fmt.Errorf("rename %s: %w", f.Path, err)
+	}
+	if err := os.Rename(f.Path, f.NewPath); err != nil {
+		return fmt.Errorf("rename %s: %w", f.Path, err)
+	}
+	f.Land(whole, "")
 	return nil
 }

@@ -171,9 +171,9 @@ func (f *FileChange) Text() string { return f.text }
 func (f *FileChange) Current() (now string, version *int32) { return f.now, f.version }
 
 // Rebase moves the undecided hunks of f to their places in now, the text of the
-// file at this moment, and the version of the document when it is open. A hunk whose lines the user changed becomes Conflicted; it
-// becomes Pending again when they are as before. It reports whether a hunk moved
-// or changed its state.
+// file at this moment, and the version of the document when it is open. A hunk whose
+// lines the user changed becomes Conflicted; it becomes Pending again when they are
+// as before. It reports whether a hunk moved or changed its state.
 func (f *FileChange) Rebase(now string, version *int32) (changed bool) {
 	f.now, f.version = now, version
 	changes := diff.Lines(f.text, now)
@@ -209,6 +209,23 @@ func (f *FileChange) Rebase(now string, version *int32) (changed bool) {
 	return changed
 }
 
+// Vanish records that the file is not there any more: what is undecided cannot be
+// applied, until the file is back and f is rebased on it. It reports whether a hunk
+// changed.
+func (f *FileChange) Vanish() (changed bool) {
+	for _, h := range f.Hunks {
+		if h.State != Pending {
+			continue
+		}
+		changed = true
+		h.State, h.Reason = Conflicted, "the file is not there any more"
+		if h.Whole && f.Op == OpDelete {
+			h.State, h.Reason = Accepted, "the file was gone already"
+		}
+	}
+	return changed
+}
+
 // Verify compares the hunks that have landed with now, the text of the file at this
 // moment, and records what the user has made of them since: one whose old lines
 // stand again is rejected, one that reads differently is amended. It reports whether
@@ -217,7 +234,7 @@ func (f *FileChange) Rebase(now string, version *int32) (changed bool) {
 func (f *FileChange) Verify(now string) (changed bool) {
 	changes := diff.Lines(f.text, now)
 	for _, h := range f.Hunks {
-		if h.State != Accepted && h.State != Amended {
+		if (h.State != Accepted && h.State != Amended) || (h.Whole && f.Op != OpCreate) || h.Closed {
 			continue
 		}
 		start, end, ok := locate(changes, h.from, h.to)

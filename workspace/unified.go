@@ -15,14 +15,27 @@ const contextLines = 3
 func (p *Proposal) Unified(name func(path string) string, keep func(*Hunk) bool) string {
 	var files []*godiff.FileDiff
 	for _, f := range p.Files {
-		hunks := unifiedHunks(f.now, f.Hunks, keep)
-		if len(hunks) == 0 {
-			continue
-		}
 		n := name(f.Path)
-		d := &godiff.FileDiff{OrigName: "a/" + n, NewName: "b/" + n, Hunks: hunks}
-		if f.Op == OpCreate {
-			d.OrigName = "/dev/null"
+		d := &godiff.FileDiff{OrigName: "a/" + n, NewName: "b/" + n}
+		for _, h := range f.Hunks {
+			if !h.Whole || !keep(h) {
+				continue
+			}
+			switch f.Op {
+			case OpCreate:
+				d.OrigName = "/dev/null"
+			case OpDelete:
+				d.NewName = "/dev/null"
+				d.Extended = []string{"diff --git a/" + n + " b/" + n, "deleted file mode 100644"}
+			case OpRename:
+				to := name(f.NewPath)
+				d.NewName = "b/" + to
+				d.Extended = []string{"diff --git a/" + n + " b/" + to, "rename from " + n, "rename to " + to}
+			}
+		}
+		isText := func(h *Hunk) bool { return keep(h) && h.Old != h.New }
+		if d.Hunks = unifiedHunks(f.now, f.Hunks, isText); len(d.Hunks) == 0 && d.Extended == nil {
+			continue
 		}
 		files = append(files, d)
 	}

@@ -57,6 +57,14 @@ func (e *Editor) WriteFile(path, text string) {
 	}
 }
 
+// Remove deletes a file from the disk behind the editor's back.
+func (e *Editor) Remove(path string) {
+	e.t.Helper()
+	if err := os.Remove(e.Path(path)); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
 // Disk returns what is on the disk, and whether the file exists.
 func (e *Editor) Disk(path string) (text string, exists bool) {
 	e.t.Helper()
