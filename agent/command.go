@@ -33,7 +33,7 @@ func (s *Session) runCommand(ctx context.Context, t *turn, c *call, cmd *tools.C
 	s.update(t, c)
 
 	line := shell.Command{
-		Line: cmd.Line, Dir: cmd.Dir, Env: commandEnv(os.Environ()),
+		Line: cmd.Line, Dir: cmd.Dir, Env: shell.Environ(os.Environ()),
 		Timeout: silence, MaxOutput: maxCommandOutput, KillDelay: killDelay,
 	}
 	shown := 0
@@ -148,20 +148,6 @@ func (s *Session) rel(paths []string) []string {
 		out[i] = snap.Rel(p)
 	}
 	return out
-}
-
-// secret are the variables that commands do not get: what they print goes to the
-// model.
-var secret = []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}
-
-// commandEnv returns the environment of commands: ours without our credentials,
-// and with nothing that waits for a key or draws in colour.
-func commandEnv(env []string) []string {
-	out := slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
-		name, _, _ := strings.Cut(kv, "=")
-		return slices.Contains(secret, name)
-	})
-	return append(out, "REDLINE=1", "TERM=dumb", "NO_COLOR=1", "PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0")
 }
 
 // commandText words for the model how a command ended.

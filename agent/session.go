@@ -80,6 +80,9 @@ type Options struct {
 	Retry    retry.Options // of failed requests; OnWait is the session's own
 	MaxSteps int           // model requests in a turn; 0: 100
 	MaxTurns int           // prompts in the session; 0: no limit
+	// Ready, if set, waits until tools that come by themselves are in Tools, or its
+	// context ends.
+	Ready func(ctx context.Context)
 	// CorrectEdits has a small model correct the quotations of edits that would be
 	// refused.
 	CorrectEdits bool
@@ -119,6 +122,7 @@ type Session struct {
 	allowedPrefixes []string
 	allowedKeys     map[string]bool
 	background      []shell.Leftover
+	awaited         bool // the tools that come by themselves had their time
 	toldTrust       bool // what is left out of an untrusted folder was said
 
 	instructions instructions

@@ -70,6 +70,7 @@ func (s *Session) beginTrust(ctx context.Context, t *turn) {
 		s.mu.Lock()
 		renew(&s.opt)
 		s.mu.Unlock()
+		s.awaited = false
 	}
 	if info.State != workspace.Trusted && len(info.LeftOut) > 0 && !s.toldTrust {
 		s.toldTrust = true

@@ -28,6 +28,7 @@ func (s *Session) runTurn(ctx context.Context, t *turn, msg Message) TurnEnded {
 
 	before := s.usage
 	s.beginTrust(ctx, t)
+	s.awaitTools(ctx)
 	end := func(status Status, err error) TurnEnded {
 		s.leaveOpen(ctx, t)
 		return TurnEnded{Status: status, Err: err, Usage: s.usage.minus(before)}

@@ -64,8 +64,8 @@ type Settings struct {
 	// Background, if set, runs beside the sessions from the first one on, until its
 	// context ends: what keeps Tools up to date.
 	Background func(ctx context.Context)
-	// Ready waits until Background has had time to begin; for callers without an
-	// editor, whose first prompt is the only one.
+	// Ready waits until Background has had time to begin. Callers without an editor,
+	// whose first prompt is the only one, give it longer.
 	Ready func(ctx context.Context)
 	// Generator returns what talks to the model; see [agent.Options].
 	Generator func(ctx context.Context) (model.ContentGenerator, error)

@@ -85,9 +85,14 @@ func trustedSettings(getenv func(string) string, folders []string, trusted *fold
 		CorrectEdits: cfg.CorrectEdits,
 		Memory:       memory.Options{Home: config.Home(getenv), Names: cfg.ContextNames},
 	}
+	var bring []bringer
 	if servers := mcpServers(cfg, folders, reg, log); servers != nil {
-		set.Background, set.Ready = servers.Run, servers.Ready
+		bring = append(bring, servers)
 	}
+	if command := discovered(cfg, folders, reg, log); command != nil {
+		bring = append(bring, command)
+	}
+	set.Background, set.Ready = together(bring)
 	return set, nil
 }
 

@@ -13,6 +13,11 @@ type Command struct {
 	Dir  string   // the working folder; the program's own if empty
 	Env  []string // "NAME=value"; the program's own if nil
 
+	// Input is what the command reads; it reads nothing when it is empty.
+	Input []byte
+	// Apart keeps standard error out of Result.Output; it is in Result.Errors then.
+	Apart bool
+
 	// Timeout stops the command when it has been silent that long; 0 for never.
 	Timeout time.Duration
 	// MaxOutput is how many bytes of output to keep, half of them from the start and half from the end; 0 for 256 KB.
@@ -43,6 +48,7 @@ func (c *Command) Background(file string) {
 type Result struct {
 	Output   string // standard output and error as they came, without terminal escape codes
 	Omitted  int    // bytes left out of the middle of Output; a line there says so
+	Errors   string // standard error, if it was to be kept apart
 	ExitCode int    // -1 when a signal ended the command
 	Signal   string // the signal that ended it, such as "killed"; "" for none
 	// Background lists the processes of the command's group that still run. It is empty after a timeout or cancel: those

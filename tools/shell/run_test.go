@@ -192,3 +192,24 @@ func TestRunSideBySide(t *testing.T) {
 		t.Errorf("sum %d, want 28", sum)
 	}
 }
+
+func TestRunInputAndErrorsApart(t *testing.T) {
+	big := strings.Repeat("x", 1<<20)
+	for _, c := range []struct {
+		name string
+		cmd  Command
+		want Result
+	}{
+		{"read", Command{Line: "cat", Input: []byte("hello")}, Result{Output: "hello"}},
+		{"not read", Command{Line: "echo a", Input: []byte(big)}, Result{Output: "a\n"}},
+		{"apart", Command{Line: "echo a; echo b >&2; exit 2", Apart: true}, Result{Output: "a\n", Errors: "b\n", ExitCode: 2}},
+		{"together", Command{Line: "echo a; echo b >&2"}, Result{Output: "a\nb\n"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := run(t, t.Context(), c.cmd)
+			if r.Output != c.want.Output || r.Errors != c.want.Errors || r.ExitCode != c.want.ExitCode {
+				t.Errorf("got %+v, want %+v", r, c.want)
+			}
+		})
+	}
+}

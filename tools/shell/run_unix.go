@@ -3,6 +3,7 @@
 package shell
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -49,6 +50,14 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	cmd.Dir = c.Dir
 	cmd.Env = c.Env
 	cmd.Stdout, cmd.Stderr = out, out // one writer, so one pipe: the order of the two is kept
+	errs := newOutput(c.MaxOutput, nil)
+	if c.Apart {
+		errs.heard = out.heard
+		cmd.Stderr = errs
+	}
+	if len(c.Input) > 0 {
+		cmd.Stdin = bytes.NewReader(c.Input)
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.WaitDelay = c.DrainDelay // a background process that holds the pipe must not hold us
 	if err := cmd.Start(); err != nil {
@@ -68,6 +77,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	}
 	r.group = group
 	r.Output, r.Omitted = out.finish()
+	r.Errors, _ = errs.finish()
 	r.ExitCode = cmd.ProcessState.ExitCode()
 	if st, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && st.Signaled() {
 		r.Signal = st.Signal().String()

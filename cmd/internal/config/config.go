@@ -54,6 +54,9 @@ type Config struct {
 	ExcludedTools []string // tools.exclude, of the user and the project together
 	CoreTools     []string // tools.core
 
+	// DiscoveryCommand and CallCommand are tools.discoveryCommand and tools.callCommand;
+	// they count as MCPServers does.
+	DiscoveryCommand, CallCommand string
 	// MCPServers is mcpServers and mcp.serverCommand, of the user and of a trusted
 	// workspace. There are none where the user said not to trust the folder.
 	MCPServers map[string]any
@@ -137,6 +140,7 @@ func (s Source) Load() (*Config, error) {
 	}
 	if c.Trust == workspace.Untrusted {
 		c.MCPServers = nil
+		c.DiscoveryCommand, c.CallCommand = "", ""
 	}
 	if m := env.Get("GEMINI_MODEL"); m != "" {
 		c.Model = m
@@ -210,10 +214,11 @@ func (c *Config) walk(file, prefix string, tree map[string]any) error {
 // oldNames are Gemini CLI's former, flat names.
 var oldNames = map[string]string{
 	"selectedAuthType": "security.auth.selectedType", "model": "model.name",
-	"maxSessionTurns":  "model.maxSessionTurns",
-	"contextFileName":  "context.fileName",
-	"mcpServerCommand": "mcp.serverCommand",
-	"allowedTools":     "tools.allowed", "excludeTools": "tools.exclude", "coreTools": "tools.core",
+	"maxSessionTurns":      "model.maxSessionTurns",
+	"contextFileName":      "context.fileName",
+	"mcpServerCommand":     "mcp.serverCommand",
+	"toolDiscoveryCommand": "tools.discoveryCommand", "toolCallCommand": "tools.callCommand",
+	"allowedTools": "tools.allowed", "excludeTools": "tools.exclude", "coreTools": "tools.core",
 }
 
 // settings are the keys that are read here.
@@ -259,7 +264,9 @@ var settings = map[string]func(*Config, any) error{
 		c.MCPServers["mcp"] = map[string]any{"command": "bash", "args": []any{"-c", line}}
 		return nil
 	},
-	"tools.exclude": func(c *Config, v any) error { return texts(&c.ExcludedTools, v) },
+	"tools.discoveryCommand": func(c *Config, v any) error { return text(&c.DiscoveryCommand, v) },
+	"tools.callCommand":      func(c *Config, v any) error { return text(&c.CallCommand, v) },
+	"tools.exclude":          func(c *Config, v any) error { return texts(&c.ExcludedTools, v) },
 	"tools.core": func(c *Config, v any) error {
 		c.CoreTools = nil
 		return texts(&c.CoreTools, v)
@@ -288,7 +295,7 @@ var settings = map[string]func(*Config, any) error{
 var foreign = []string{
 	"context", "tools", "mcp", "mcpServers", "telemetry", "ui", "general", "ide", "privacy", "experimental", "advanced",
 	"hooks", "extensions", "security", "model", "output", "admin", "agents", "skills", "billing", "useWriteTodos", "$schema",
-	"toolDiscoveryCommand", "toolCallCommand", "mcpServerCommand", "theme", "sandbox", "coreTools", "excludeTools",
+	"mcpServerCommand", "theme", "sandbox", "coreTools", "excludeTools",
 	"redline.compressionThreshold",
 }
 
