@@ -22,6 +22,8 @@ require (
 	mvdan.cc/sh/v3 v3.14.1
 )
 
+require github.com/BurntSushi/toml v1.6.0
+
 require (
 	github.com/modelcontextprotocol/go-sdk v1.8.0
 	github.com/segmentio/asm v1.1.3 // indirect
