@@ -13,6 +13,7 @@ import (
 
 	"redline/agent/model"
 	"redline/tools"
+	"redline/tools/shell"
 	"redline/workspace"
 )
 
@@ -33,6 +34,7 @@ type call struct {
 	status  CallStatus
 	media   []tools.Media
 	display string
+	ran     *shell.Result // how a command ended, when it ran
 
 	change   *tools.Change // staged, waiting for the verdict
 	reviewed bool          // the verdict is there

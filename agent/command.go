@@ -70,6 +70,7 @@ func (s *Session) runCommand(ctx context.Context, t *turn, c *call, cmd *tools.C
 		return
 	}
 	r.Output = s.shorten(r.Output, maxCommandTold, true)
+	c.ran = &r
 	c.display = commandDisplay(r)
 	s.finish(t, c, commandText(r, logFile, s.rel(unsaved)), nil)
 }

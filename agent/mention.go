@@ -12,11 +12,10 @@ import (
 )
 
 // mentioned returns the files, folders and globs that a prompt names with an @ in
-// front, as far as they are there: "look at @src/main.go". A space in a path is
+// front, as far as they are there, and what resource takes for one of another kind: "look at @src/main.go". A space in a path is
 // written "\ ". Signs that end a sentence are no part of it unless the file is
 // called so.
-func mentioned(v *workspace.View, text string) []string {
-	var out []string
+func mentioned(v *workspace.View, text string, resource func(string) (string, bool)) (paths, resources []string) {
 	seen := map[string]bool{}
 	for i := 0; i < len(text); i++ {
 		if text[i] != '@' || (i > 0 && !strings.ContainsRune(" \t\r\n([{\"'`", rune(text[i-1]))) {
@@ -34,11 +33,19 @@ func mentioned(v *workspace.View, text string) []string {
 			}
 			b.WriteByte(c)
 		}
+		if r, ok := resource(b.String()); ok {
+			if !seen[r] {
+				seen[r] = true
+				resources = append(resources, r)
+			}
+			i = end - 1
+			continue
+		}
 		for path := b.String(); path != ""; {
 			if exists(v, path) {
 				if !seen[path] {
 					seen[path] = true
-					out = append(out, path)
+					paths = append(paths, path)
 				}
 				break
 			}
@@ -50,7 +57,7 @@ func mentioned(v *workspace.View, text string) []string {
 		}
 		i = end - 1
 	}
-	return out
+	return paths, resources
 }
 
 func exists(v *workspace.View, path string) bool {
@@ -65,9 +72,10 @@ func exists(v *workspace.View, path string) bool {
 // reads it, and shows that it was.
 func (s *Session) attach(ctx context.Context, t *turn, text string) []model.Part {
 	v := s.newView()
-	paths := mentioned(v, text)
+	paths, resources := mentioned(v, text, s.resource)
+	others := s.attachResources(ctx, t, resources)
 	if len(paths) == 0 {
-		return nil
+		return others
 	}
 	res, err := tools.ReadMany(ctx, v, paths)
 	if err != nil {
@@ -78,5 +86,5 @@ func (s *Session) attach(ctx context.Context, t *turn, text string) []model.Part
 	for _, m := range res.Media {
 		parts = append(parts, model.NewPart(&genai.Part{InlineData: &genai.Blob{MIMEType: m.MIMEType, Data: m.Data}}))
 	}
-	return parts
+	return append(parts, others...)
 }

@@ -31,7 +31,7 @@ func (m Message) empty() bool {
 
 // places returns the files that the message is about.
 func (m Message) places(v *workspace.View) []string {
-	out := mentioned(v, m.Text)
+	out, _ := mentioned(v, m.Text, func(string) (string, bool) { return "", false })
 	for _, c := range m.Context {
 		out = append(out, c.Path)
 	}

@@ -18,6 +18,7 @@ import (
 	"redline/agent/memory"
 	"redline/agent/model"
 	"redline/agent/retry"
+	"redline/agent/slash"
 	"redline/tools"
 	"redline/tools/shell"
 	"redline/workspace"
@@ -89,6 +90,10 @@ type Options struct {
 	Now          func() time.Time
 	// Memory says where instructions such as GEMINI.md are found.
 	Memory memory.Options
+	// Slash holds the custom prompts; nil: a "/" has no meaning.
+	Slash *slash.Set
+	// Resources reads what a prompt mentions as @server:uri; nil: there is none.
+	Resources Resources
 }
 
 // Session is one conversation. It is safe for concurrent use; its turns run one
@@ -250,6 +255,9 @@ func (s *Session) settings() (Mode, string) {
 func (s *Session) Prompt(ctx context.Context, msg Message) (turnID string, err error) {
 	if msg.empty() {
 		return "", ErrEmpty
+	}
+	if err := s.checkSlash(msg.Text); err != nil {
+		return "", err
 	}
 	s.mu.Lock()
 	switch {

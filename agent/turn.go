@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,13 +34,19 @@ func (s *Session) runTurn(ctx context.Context, t *turn, msg Message) TurnEnded {
 		s.leaveOpen(ctx, t)
 		return TurnEnded{Status: status, Err: err, Usage: s.usage.minus(before)}
 	}
+	text, media, err := s.expand(ctx, t, msg.Text)
+	if err != nil {
+		return end(failure(ctx, err))
+	}
+	said := msg.Text
+	msg.Text = text
 	snapshot := s.opt.Workspace.Snapshot()
 	if len(s.history.Contents()) == 0 {
 		s.history.AddUser(model.Text(environment(ctx, snapshot, s.opt.Now())))
 	}
 	t.instructions = s.loadInstructions(t, snapshot)
 	s.tellNotes(ctx)
-	s.history.AddUser(append(msg.parts(snapshot), s.attach(ctx, t, msg.Text)...)...)
+	s.history.AddUser(slices.Concat(msg.parts(snapshot), media, s.attach(ctx, t, said))...)
 	s.history.AddUser(s.instructionsFor(t, msg.places(s.newView()))...)
 
 	generator, err := s.opt.Generator(ctx)

@@ -30,6 +30,7 @@ const (
 	methodAuthStatus       = "agent/auth/status"
 	methodModelList        = "agent/model/list"
 	methodToolList         = "agent/tool/list"
+	methodCommandList      = "agent/command/list"
 	methodUsageGet         = "agent/usage/get"
 )
 
@@ -394,6 +395,33 @@ type ModelList struct {
 type Model struct {
 	Name        string `json:"name"`
 	DisplayName string `json:"displayName,omitempty"`
+}
+
+// CommandListParams asks for the custom prompts. A session that is named must be
+// there; all sessions have the same.
+type CommandListParams struct {
+	SessionID string `json:"sessionId,omitempty"`
+}
+
+// CommandList is the answer to agent/command/list: what a prompt may begin with, as
+// "/name args", in the order of the names.
+type CommandList struct {
+	Commands []CommandInfo `json:"commands"`
+}
+
+// CommandInfo describes a custom prompt.
+type CommandInfo struct {
+	Name        string       `json:"name"` // without the "/"
+	Description string       `json:"description,omitempty"`
+	Source      string       `json:"source"`         // user, project, or mcp:SERVER
+	Args        []CommandArg `json:"args,omitempty"` // of an MCP prompt; others take any text
+}
+
+// CommandArg is an argument of an MCP prompt, given as --name=value or by its place.
+type CommandArg struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	Required    bool   `json:"required,omitempty"`
 }
 
 // ToolList is the answer to agent/tool/list.

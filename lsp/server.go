@@ -20,6 +20,7 @@ import (
 	"redline/agent/memory"
 	"redline/agent/model"
 	"redline/agent/retry"
+	"redline/agent/slash"
 	"redline/lsp/rpc"
 	"redline/tools"
 	"redline/tools/shell"
@@ -67,6 +68,10 @@ type Settings struct {
 	// Ready waits until Background has had time to begin. Callers without an editor,
 	// whose first prompt is the only one, give it longer.
 	Ready func(ctx context.Context)
+	// Slash holds the custom prompts, and Resources what prompts mention as
+	// @server:uri; see [agent.Options].
+	Slash     *slash.Set
+	Resources agent.Resources
 	// Generator returns what talks to the model; see [agent.Options].
 	Generator func(ctx context.Context) (model.ContentGenerator, error)
 	// Auth tells how the model is reached, without trying.
@@ -200,6 +205,7 @@ func (s *Server) routes() *rpc.Router {
 	rpc.Handle(r, methodAuthStatus, rpc.Async, s.authStatus)
 	rpc.Handle(r, methodModelList, rpc.Async, s.modelList)
 	rpc.Handle(r, methodToolList, rpc.Async, s.toolList)
+	rpc.Handle(r, methodCommandList, rpc.Async, s.commandList)
 	rpc.Handle(r, methodUsageGet, rpc.Async, s.usageGet)
 	rpc.Handle(r, methodMemoryList, rpc.Async, s.memoryList)
 	rpc.Handle(r, methodTrustSet, rpc.Async, s.trustSet)

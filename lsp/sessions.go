@@ -232,7 +232,7 @@ func sessionError(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, agent.ErrEmpty):
+	case errors.Is(err, agent.ErrEmpty), asUnknownCommand(err):
 		return rpc.BadParams("text", "%v", err)
 	}
 	return rpc.Failed("%v", err)

@@ -200,6 +200,7 @@ func (s *Server) runBackground(l *loaded) {
 func (s *Server) configure(o *agent.Options, set Settings) {
 	o.Tools = set.Tools
 	o.Generator, o.Commands, o.Retry, o.MaxTurns = set.Generator, set.Commands, set.Retry, set.MaxTurns
+	o.Slash, o.Resources = set.Slash, set.Resources
 	o.CorrectEdits, o.Memory = set.CorrectEdits, set.Memory
 	o.Ready = set.Ready
 }

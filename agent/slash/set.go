@@ -92,7 +92,9 @@ func (s *Set) List() []Command {
 	for _, p := range s.prompts(files) {
 		out = append(out, p.Command)
 	}
-	slices.SortFunc(out, func(a, b Command) int { return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Source, b.Source)) })
+	slices.SortFunc(out, func(a, b Command) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Source, b.Source))
+	})
 	return out
 }
 

@@ -64,7 +64,7 @@ func Split(text string) (name, args string, ok bool) {
 
 // isName reports whether a command can be called so.
 func isName(s string) bool {
-	if s == "" || !utf8.ValidString(s) {
+	if s == "" || len(s) > 200 || !utf8.ValidString(s) {
 		return false
 	}
 	for i, r := range s {

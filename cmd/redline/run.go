@@ -92,10 +92,11 @@ func runRun(ctx context.Context, std stdio, args []string) int {
 		Reviewer: review, Approver: review, Trust: trusted, Commands: set.Commands, Emit: printer.event, Mode: m, Model: set.Model, MaxSteps: *maxTurns, Retry: set.Retry,
 		CorrectEdits: set.CorrectEdits,
 		Memory:       set.Memory,
+		Slash:        set.Slash, Resources: set.Resources,
 	})
 	defer s.Close()
 	if _, err := s.Prompt(ctx, agent.Message{Text: prompt}); err != nil {
-		return fail(std, exitFailed, "%v", err)
+		return printer.early(err)
 	}
 	return printer.wait()
 }

@@ -12,11 +12,13 @@ import (
 
 	"redline/agent/memory"
 	"redline/agent/retry"
+	"redline/agent/slash"
 	"redline/cmd/internal/config"
 	"redline/lsp"
 	"redline/lsp/rpc"
 	"redline/tools"
 	"redline/tools/shell"
+	"redline/workspace"
 )
 
 func runServe(ctx context.Context, std stdio, args []string) int {
@@ -85,9 +87,11 @@ func trustedSettings(getenv func(string) string, folders []string, trusted *fold
 		CorrectEdits: cfg.CorrectEdits,
 		Memory:       memory.Options{Home: config.Home(getenv), Names: cfg.ContextNames},
 	}
+	set.Slash = &slash.Set{User: cfg.UserCommands, Project: cfg.ProjectCommands, Trusted: cfg.Trust == workspace.Trusted}
 	var bring []bringer
 	if servers := mcpServers(cfg, folders, reg, log); servers != nil {
 		bring = append(bring, servers)
+		set.Slash.Servers, set.Resources = servers, servers
 	}
 	if command := discovered(cfg, folders, reg, log); command != nil {
 		bring = append(bring, command)

@@ -31,23 +31,31 @@ func (s *Servers) errGone(name string) error {
 	return fmt.Errorf("there is no MCP server %q; the servers are: %s", name, strings.Join(names, ", "))
 }
 
-// connected returns the session with a server.
-func (s *Servers) connected(name string) (*link, error) {
-	s.mu.Lock()
-	for i, st := range s.states {
-		if st.Server.Name == name && s.sessions[i] != nil {
-			defer s.mu.Unlock()
-			return s.sessions[i], nil
-		}
+// connected returns the connection to a server. It waits for one that is being
+// connected for the first time.
+func (s *Servers) connected(ctx context.Context, name string) (*link, error) {
+	i := slices.IndexFunc(s.states, func(st *State) bool { return st.Server.Name == name }) // names never change
+	if i < 0 {
+		return nil, s.errGone(name)
 	}
+	select {
+	case <-s.first[i]:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	s.mu.Lock()
+	l := s.sessions[i]
 	s.mu.Unlock()
-	return nil, s.errGone(name)
+	if l == nil {
+		return nil, s.errGone(name)
+	}
+	return l, nil
 }
 
 // Prompt has a server write one of its prompts. The parts of the conversation that
 // it makes the assistant say are marked as such.
 func (s *Servers) Prompt(ctx context.Context, server, name string, args map[string]string) (*tools.Result, error) {
-	l, err := s.connected(server)
+	l, err := s.connected(ctx, server)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +84,7 @@ func (s *Servers) Prompt(ctx context.Context, server, name string, args map[stri
 
 // Read returns a resource of a server.
 func (s *Servers) Read(ctx context.Context, server, uri string) (*tools.Result, error) {
-	l, err := s.connected(server)
+	l, err := s.connected(ctx, server)
 	if err != nil {
 		return nil, err
 	}
@@ -97,14 +105,18 @@ func (s *Servers) Read(ctx context.Context, server, uri string) (*tools.Result, 
 }
 
 // Resource splits "server:uri", the form in which prompts mention resources, when
-// there is such a server; it need not be connected.
+// there is such a server; it need not be connected. A sign at the end that ends a
+// sentence is no part of the URI, unless a resource is called so.
 func (s *Servers) Resource(mention string) (server, uri string, ok bool) {
-	for i := range s.states {
-		name := s.states[i].Server.Name // never changes
-		rest, found := strings.CutPrefix(mention, name+":")
-		if found && strings.Contains(rest, ":") && len(name) > len(server) {
-			server, uri, ok = name, rest, true
+	for _, st := range s.States() {
+		rest, found := strings.CutPrefix(mention, st.Server.Name+":")
+		if !found || !strings.Contains(rest, ":") || len(st.Server.Name) < len(server) {
+			continue
 		}
+		if !slices.ContainsFunc(st.Resources, func(r Resource) bool { return r.URI == rest }) {
+			rest = strings.TrimRight(rest, ".,;:!?)]}")
+		}
+		server, uri, ok = st.Server.Name, rest, true
 	}
 	return server, uri, ok
 }

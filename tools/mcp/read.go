@@ -44,8 +44,8 @@ func (r reader) Prepare(_ *workspace.View, args json.RawMessage) (*tools.Call, e
 		return nil, fmt.Errorf("invalid parameters for %s: %w", readName, err)
 	}
 	if p.URI == "" {
-		return &tools.Call{Title: "list the resources of " + or(p.Server, "the MCP servers"), Run: func(context.Context) (*tools.Result, error) {
-			return r.list(p.Server)
+		return &tools.Call{Title: "list the resources of " + or(p.Server, "the MCP servers"), Run: func(ctx context.Context) (*tools.Result, error) {
+			return r.list(ctx, p.Server)
 		}}, nil
 	}
 	if p.Server == "" {
@@ -60,14 +60,14 @@ func (r reader) Prepare(_ *workspace.View, args json.RawMessage) (*tools.Call, e
 		}
 		p.Server = having[0]
 	}
-	l, err := r.servers.connected(p.Server)
-	if err != nil {
-		return nil, err
+	i := slices.IndexFunc(r.servers.states, func(st *State) bool { return st.Server.Name == p.Server }) // names never change
+	if i < 0 {
+		return nil, r.servers.errGone(p.Server)
 	}
 	call := &tools.Call{Title: p.Server + ":" + p.URI, Run: func(ctx context.Context) (*tools.Result, error) {
 		return r.servers.Read(ctx, p.Server, p.URI)
 	}}
-	if !l.server.Trust {
+	if !r.servers.States()[i].Server.Trust {
 		call.Permission = &tools.Permission{
 			Subject: "mcp", Keys: []string{readName + " " + p.Server},
 			Detail: fmt.Sprintf("Read `%s` from the MCP server `%s`", p.URI, p.Server),
@@ -77,7 +77,7 @@ func (r reader) Prepare(_ *workspace.View, args json.RawMessage) (*tools.Call, e
 }
 
 // list words the resources of a server, or of all.
-func (r reader) list(server string) (*tools.Result, error) {
+func (r reader) list(ctx context.Context, server string) (*tools.Result, error) {
 	var b strings.Builder
 	n := 0
 	for _, st := range r.servers.States() {
@@ -97,7 +97,7 @@ func (r reader) list(server string) (*tools.Result, error) {
 		}
 	}
 	if n == 0 && server != "" {
-		if _, err := r.servers.connected(server); err != nil {
+		if _, err := r.servers.connected(ctx, server); err != nil {
 			return nil, err
 		}
 	}

@@ -2,7 +2,16 @@
 //
 // Each server has a goroutine of its own: one that is slow, broken, noisy or gone
 // holds up nothing else. It is tried again by itself, and its tools are in the
-// registry exactly while it is there.
+// registry exactly while it is there. What a server declares is made fit for the
+// model's API or left out, with a note in its [State]; what it answers is bounded.
+//
+// Beside tools the package lists a server's prompts, which become commands (package
+// agent/slash), and its resources, which prompts mention as @server:uri and which
+// the model reads with the tool read_mcp_resource.
+//
+// Servers by HTTP that want a sign-in by OAuth are not signed in to, although the
+// SDK would do the exchange: that needs a browser, a client registration and a store
+// of tokens for each server. Their error says to set a token in headers.
 package mcp
 
 import (

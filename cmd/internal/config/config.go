@@ -61,6 +61,10 @@ type Config struct {
 	// workspace. There are none where the user said not to trust the folder.
 	MCPServers map[string]any
 
+	// The folders of custom prompts, of the user and of the workspace; empty when
+	// there is none. The workspace's count only when it is trusted.
+	UserCommands, ProjectCommands string
+
 	Retry Retry // redline.retry
 
 	// Trust is what is known of the workspace's folders. Unless it is
@@ -113,8 +117,9 @@ func (s Source) Load() (*Config, error) {
 	if len(s.Folders) > 0 {
 		dir = s.Folders[0]
 	}
-	c := &Config{CorrectEdits: true}
+	c := &Config{CorrectEdits: true, ProjectCommands: projectFile(dir, "commands", home)}
 	if home != "" {
+		c.UserCommands = filepath.Join(home, "commands")
 		if err := c.read(filepath.Join(home, "settings.json")); err != nil {
 			return nil, err
 		}
