@@ -79,7 +79,7 @@ func (s *Session) auto(editing []*call) bool {
 
 // conclude gives the calls their verdicts once the review of p is over.
 func (s *Session) conclude(t *turn, p *workspace.Proposal, editing []*call, err error, updated func()) (told string, clean bool) {
-	if p.Pending() {
+	if p.State == workspace.Open || p.State == workspace.Applying {
 		// Cut off before it was decided: what is undecided is rejected.
 		reason := "the review was not finished"
 		if err != nil {
@@ -246,6 +246,9 @@ func hunkText(h placed) string {
 		return "The user changed it. In the file now stands:\n" + quote("+", h.Final)
 	case workspace.Conflicted:
 		return "The user edited these lines meanwhile; their text stands. Read the file before you try again. Not applied:\n" + quote("+", h.New)
+	}
+	if h.Changed {
+		return "The user has changed these lines since. Read the file before you try again. Not applied:\n" + quote("+", h.New)
 	}
 	return "The file still has:\n" + quote(" ", h.Old) + "Not applied:\n" + quote("+", h.New)
 }

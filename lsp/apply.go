@@ -104,6 +104,36 @@ type sent struct {
 	open     bool
 	version  int32
 	expected string
+
+	// key is that of its document; empty for a file that gets a new name, whose text
+	// goes through two documents.
+	key    string
+	mu     sync.Mutex
+	states []string // what the document became since, one for each change
+}
+
+// saw records a state of the document.
+func (x *sent) saw(d *workspace.Document) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.states = append(x.states, d.Text)
+}
+
+// begin records the state from before the edit went out, unless a later one is known.
+func (x *sent) begin(d *workspace.Document) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if len(x.states) == 0 && d.Text != x.before {
+		x.states = append(x.states, d.Text)
+	}
+}
+
+// history returns the texts the document went through, from the one the edit was
+// made for to after.
+func (x *sent) history(after string) []string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return append(append([]string{x.before}, x.states...), after)
 }
 
 // applied is what came of one edit that was sent.
@@ -128,6 +158,9 @@ func (s *Server) applyOnce(ctx context.Context, p *workspace.Proposal, picked []
 	keep := map[*workspace.Hunk]bool{}
 	for i, f := range p.Files {
 		x := &sent{file: f}
+		if f.NewPath == "" {
+			x.key = workspace.Key(f.Path)
+		}
 		for j, h := range f.Hunks {
 			text, ok := chosen[h]
 			if !ok {
@@ -175,13 +208,24 @@ func (s *Server) applyOnce(ctx context.Context, p *workspace.Proposal, picked []
 // had time to follow, or all of them are as expected.
 func (s *Server) sendEdit(ctx context.Context, params protocol.ApplyWorkspaceEditParams, wait time.Duration, files []*sent) (applied bool, why string) {
 	changed := make(chan struct{}, 1)
-	stop := s.ws.Watch(func(_, _ *workspace.Document) {
+	stop := s.ws.Watch(func(_, now *workspace.Document) {
+		for _, x := range files {
+			if now != nil && now.Key == x.key {
+				x.saw(now)
+			}
+		}
 		select {
 		case changed <- struct{}{}:
 		default:
 		}
 	})
 	defer stop()
+	snap := s.ws.Snapshot()
+	for _, x := range files {
+		if d, ok := snap.DocumentByKey(x.key); ok {
+			x.begin(d)
+		}
+	}
 
 	type reply struct {
 		res protocol.ApplyWorkspaceEditResult
@@ -257,7 +301,7 @@ func (s *Server) asExpected(files []*sent) bool {
 		case len(x.hunks) == 0:
 			continue
 		}
-		if after, seen := x.text(snap); !seen || after != x.expected {
+		if after, seen := x.text(snap); !seen || !workspace.SameText(after, x.expected) {
 			return false
 		}
 	}
@@ -289,8 +333,8 @@ func (s *Server) settle(files []*sent, applied bool) (moved, some bool) {
 			continue
 		}
 		missed := false
-		for i, l := range workspace.Settle(x.before, after, x.hunks) {
-			if l.Landed {
+		for i, l := range workspace.Settle(x.history(after), x.hunks) {
+			if l.Landed && (seen || x.before != x.expected) {
 				x.file.Land(x.orig[i], l.Final)
 				some = true
 			} else {

@@ -117,14 +117,17 @@ func (s *Server) answered(ctx context.Context, ans agent.Answer, err error) (age
 
 // approveByMessage asks a client without a plugin, with a message and buttons.
 func (s *Server) approveByMessage(ctx context.Context, a agent.Approval) (agent.Answer, error) {
-	messages.Lock()
-	defer messages.Unlock()
+	done, err := s.oneMessage(ctx)
+	if err != nil {
+		return agent.Answer{}, err
+	}
+	defer done()
 	p := protocol.ShowMessageRequestParams{Type: protocol.MessageTypeWarning, Message: messageText(a)}
 	for _, o := range a.Options {
 		p.Actions = append(p.Actions, protocol.MessageActionItem{Title: o.Label})
 	}
 	var item *protocol.MessageActionItem
-	err := s.conn.Call(ctx, "window/showMessageRequest", &p, &item)
+	err = s.conn.Call(ctx, "window/showMessageRequest", &p, &item)
 	if err != nil || item == nil {
 		return s.answered(ctx, agent.Answer{}, err)
 	}

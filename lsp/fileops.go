@@ -135,12 +135,15 @@ func (s *Server) removeFor(ctx context.Context, x *sent) error {
 	if d, open := snap.Document(path); open && d.Text != x.before {
 		return fmt.Errorf("%s was changed in the editor", path)
 	}
-	messages.Lock()
-	defer messages.Unlock()
+	done, err := s.oneMessage(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
 	ctx, cancel := context.WithTimeout(ctx, s.timing.Review)
 	defer cancel()
 	var item *protocol.MessageActionItem
-	err := s.conn.Call(ctx, "window/showMessageRequest", &protocol.ShowMessageRequestParams{
+	err = s.conn.Call(ctx, "window/showMessageRequest", &protocol.ShowMessageRequestParams{
 		Type: protocol.MessageTypeWarning, Message: "Redline: " + verb + "? Your editor cannot do that for a language server, so Redline would do it itself.",
 		Actions: []protocol.MessageActionItem{{Title: actionDelete}, {Title: actionKeep}},
 	}, &item)

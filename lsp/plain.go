@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 
 	"go.lsp.dev/protocol"
 	"go.lsp.dev/uri"
@@ -100,15 +99,26 @@ const (
 	actionReview = "Review"
 )
 
-// messages is held while a message request is shown: some editors replace one by
-// the next and never answer it.
-var messages sync.Mutex
+// oneMessage waits until no other message request is shown. Call done when this one
+// is answered or given up.
+func (s *Server) oneMessage(ctx context.Context) (done func(), err error) {
+	select {
+	case s.message <- struct{}{}:
+		return func() { <-s.message }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
 
 // reviewByMessage asks with window/showMessageRequest. No answer is a rejection; a
 // client that cannot show one is left with the commands and code actions.
 func (s *Server) reviewByMessage(ctx context.Context, rv *review, p *workspace.Proposal) error {
-	messages.Lock()
-	defer messages.Unlock()
+	done, err := s.oneMessage(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	review := ctx
 	ctx, cancel := context.WithTimeout(ctx, s.timing.Review)
 	defer cancel()
 	actions := []protocol.MessageActionItem{{Title: actionApply}, {Title: actionReject}, {Title: actionReview}}
@@ -123,7 +133,7 @@ func (s *Server) reviewByMessage(ctx context.Context, rv *review, p *workspace.P
 			s.showMessage(ctx, protocol.MessageTypeInfo, "Redline proposes: "+p.Title+". Accept or reject it with the code actions, or the commands redline.accept and redline.reject.")
 			return nil
 		case err != nil:
-			return rv.decide(context.WithoutCancel(ctx), 0, rejectAll("nobody answered"))
+			return rv.decide(review, 0, rejectAll("nobody answered"))
 		case item == nil:
 			return rv.decide(ctx, 0, rejectAll("dismissed without an answer"))
 		}

@@ -105,7 +105,11 @@ func (s *Server) finish(p *workspace.Proposal, updated func()) {
 	}
 	e := s.encoder()
 	for _, f := range p.Files {
-		now, _ := e.live(f)
+		now, version := e.live(f)
+		if version == nil && missing(f) {
+			f.Lose()
+			continue
+		}
 		f.Verify(now)
 	}
 	p.Finish()

@@ -119,6 +119,10 @@ type Server struct {
 
 	stopBackground context.CancelFunc // of the settings that count now
 	trust          trustState
+
+	// message holds an element while a message request is shown: some editors replace
+	// one by the next and never answer it.
+	message chan struct{}
 }
 
 // client is what the client declared.
@@ -154,7 +158,7 @@ func Serve(ctx context.Context, rw io.ReadWriteCloser, opt Options) int {
 	defer cancel()
 	s := &Server{
 		opt: opt, log: opt.Log, ws: ws, root: ctx, timing: opt.Timing.withDefaults(),
-		sessions: map[string]*session{}, proposals: map[string]*review{},
+		sessions: map[string]*session{}, proposals: map[string]*review{}, message: make(chan struct{}, 1),
 	}
 	s.client.encoding = protocol.PositionEncodingKindUTF16
 	s.conn = rpc.NewConn(rw, rpc.Options{Tap: opt.Tap, Log: opt.Log})

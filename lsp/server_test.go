@@ -36,8 +36,13 @@ func (c closer) Close() error {
 	return nil
 }
 
+// generating is a scripted or random model.
+type generating interface {
+	Generator(ctx context.Context) (model.ContentGenerator, error)
+}
+
 // server returns a server whose sessions talk to the given model.
-func server(m *agenttest.Model, change func(*lsp.Options)) lsptest.Server {
+func server(m generating, change func(*lsp.Options)) lsptest.Server {
 	opt := lsp.Options{
 		Version: "test",
 		Settings: func([]string) (lsp.Settings, error) {

@@ -44,11 +44,14 @@ func (e *encoder) live(f *workspace.FileChange) (string, *int32) {
 		v := d.Version
 		return d.Text, &v
 	}
-	if f.Op == workspace.OpCreate && f.Hunks[0].State == workspace.Pending || f.Op != workspace.OpCreate && f.Base == nil {
+	if f.Op != workspace.OpCreate && f.Base == nil {
 		return "", nil
 	}
 	if file, err := e.snapshot.Read(f.At()); err == nil {
 		return file.Text, nil
+	}
+	if f.Op == workspace.OpCreate {
+		return "", nil
 	}
 	return f.Text(), nil // unreadable now: hunks refer to what it was
 }

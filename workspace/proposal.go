@@ -91,6 +91,9 @@ type Hunk struct {
 	// Whole says that the hunk is the operation on the file itself: its creation,
 	// its deletion or its new name.
 	Whole bool
+	// Changed says that the user has changed the lines of a rejected hunk since, so
+	// that not even Old stands there.
+	Changed bool
 
 	from, to int // bytes of FileChange.text
 }
@@ -176,11 +179,11 @@ func (f *FileChange) Current() (now string, version *int32) { return f.now, f.ve
 // as before. It reports whether a hunk moved or changed its state.
 func (f *FileChange) Rebase(now string, version *int32) (changed bool) {
 	f.now, f.version = now, version
-	changes := diff.Lines(f.text, now)
+	moved := align(f.text, now)
 	for _, h := range f.Hunks {
-		start, end, ok := locate(changes, h.from, h.to)
+		start, end, ok := moved.locate(h.from, h.to)
 		if h.Whole && f.Op != OpCreate {
-			start, end, ok = 0, 0, f.Op == OpRename || len(changes) == 0
+			start, end, ok = 0, 0, f.Op == OpRename || len(moved.changes) == 0
 			if f.Op == OpDelete {
 				end = len(now)
 			}
@@ -196,7 +199,7 @@ func (f *FileChange) Rebase(now string, version *int32) (changed bool) {
 			if h.State == Conflicted {
 				h.State, h.Reason = Pending, ""
 			}
-		case start <= end && now[start:end] == h.New && h.New != "":
+		case h.New != "" && SameText(now[start:end], h.New):
 			// The user typed what the hunk wanted.
 			h.State, h.Reason = Accepted, "the document already had this text"
 		default:
@@ -226,26 +229,40 @@ func (f *FileChange) Vanish() (changed bool) {
 	return changed
 }
 
-// Verify compares the hunks that have landed with now, the text of the file at this
+// Lose records that the file of f is gone, with what had landed in it.
+func (f *FileChange) Lose() {
+	for _, h := range f.Hunks {
+		h.Changed = true
+		if (h.State == Accepted || h.State == Amended) && !(h.Whole && f.Op == OpDelete) {
+			h.State, h.Final, h.Reason = Rejected, "", "accepted, and then the file was deleted or renamed"
+		}
+	}
+}
+
+// Verify compares the decided hunks with now, the text of the file at this
 // moment, and records what the user has made of them since: one whose old lines
 // stand again is rejected, one that reads differently is amended. It reports whether
 // a hunk changed. Call it when the last hunk is decided, so that what the model is
 // told is what the file says.
 func (f *FileChange) Verify(now string) (changed bool) {
-	changes := diff.Lines(f.text, now)
+	moved := align(f.text, now)
 	for _, h := range f.Hunks {
-		if (h.State != Accepted && h.State != Amended) || (h.Whole && f.Op != OpCreate) || h.Closed {
+		if h.State == Pending || h.State == Conflicted || (h.Whole && f.Op != OpCreate) || h.Closed && h.State != Rejected {
 			continue
 		}
-		start, end, ok := locate(changes, h.from, h.to)
+		start, end, ok := moved.locate(h.from, h.to)
 		if ok {
 			continue
 		}
-		changed = true
-		if start > end || end > len(now) {
-			end = start
+		if h.from == h.to && (h.Old == "" || !strings.Contains(toUnix(now[start:end]).text, toUnix(h.Old).text)) {
+			continue // lines deleted, and others typed where they were
 		}
-		if got := now[start:end]; got == h.Old {
+		changed = true
+		if h.State == Rejected {
+			h.Changed = true
+			continue
+		}
+		if got := now[start:end]; SameText(got, h.Old) || h.from == h.to {
 			h.State, h.Final, h.Reason = Rejected, "", "accepted, and then taken back by the user"
 		} else {
 			h.State, h.Final, h.Reason = Amended, got, "changed by the user after it was accepted"

@@ -140,9 +140,9 @@ func TestSettle(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string
-			for _, l := range Settle(before, tt.after, f.Hunks) {
+			for _, l := range Settle([]string{before, tt.after}, f.Hunks) {
 				switch {
-				case l.Lost:
+				case l.Landed && l.Final != l.Hunk.New:
 					got = append(got, "amended:"+l.Final)
 				case l.Landed:
 					got = append(got, "landed")
@@ -210,7 +210,7 @@ func TestRandomReview(t *testing.T) {
 				t.Fatal(err)
 			}
 			users := strings.Count(now, "user")
-			for _, l := range Settle(now, after, picked) {
+			for _, l := range Settle([]string{now, after}, picked) {
 				if l.Landed {
 					fc.Land(l.Hunk, l.Final)
 				} else {

@@ -9,75 +9,158 @@ import (
 // Landing is what the document says of one hunk after an edit was sent.
 type Landing struct {
 	Hunk *Hunk
-	// Landed is false when the lines are as they were before.
+	// Landed is false when the lines are as they were before, or the user's.
 	Landed bool
 	// Final is the text that stands for the hunk now; equal to Hunk.New when
 	// exactly that landed.
 	Final string
-	// Lost is set when neither the old nor the new lines are there.
-	Lost bool
 }
 
-// Settle compares the text after an edit with the text before it and tells for
-// each hunk that was sent whether it is in the document. What the editor answered
-// does not matter. The hunks must be in order and refer to before.
-func Settle(before, after string, hunks []*Hunk) []Landing {
-	out := make([]Landing, len(hunks))
+// landing is a hunk on its way through the states of a document. Offsets and texts
+// are those of the texts with unix line ends.
+type landing struct {
+	Hunk          // Start and End in the state of the moment; Old and New
+	landed, exact bool
+	touched       bool // the user changed its lines before it could land
+	placed        bool // Start and End are those of the next state already
+}
+
+// Settle tells for each hunk that was sent whether it is in the document. states are
+// the texts the document went through: first the one the hunks refer to, in order,
+// last the one of now. What the editor answered does not matter.
+//
+// An editor applies an edit in one change, so a state that is the one before with
+// some of the hunks in it, each whole, is the edit; any other change is somebody's
+// typing, and moves the hunks along. Only where both came in one change, or a
+// formatter ran within it, is the result judged line by line.
+func Settle(states []string, hunks []*Hunk) []Landing {
+	first := toUnix(states[0])
+	all := make([]*landing, len(hunks))
 	for i, h := range hunks {
-		out[i] = Landing{Hunk: h, Final: h.New}
+		all[i] = &landing{Hunk: Hunk{
+			Start: first.offset(h.Start), End: first.offset(h.End), Old: toUnix(h.Old).text, New: toUnix(h.New).text,
+		}}
 	}
-	if picks, ok := subset(before, after, hunks); ok {
-		for i := range out {
-			out[i].Landed = picks[i]
+	for _, l := range all {
+		if l.Old == l.New { // an empty file: its being there is all there is
+			l.landed, l.exact = true, true
 		}
-		return out
 	}
-	// Something else changed as well: typing, a formatter. Compare with what was
-	// expected; lines that are as expected have landed.
-	expected, _, err := Splice(before, hunks)
-	if err != nil {
-		return out
+	last := first
+	for _, s := range states[1:] {
+		next := toUnix(s)
+		if next.text != last.text {
+			advance(all, last.text, next.text)
+		}
+		last = next
 	}
-	fromExpected, fromBefore := diff.Lines(expected, after), diff.Lines(before, after)
-	delta := 0
-	for i, h := range hunks {
-		start := h.Start + delta
-		end := start + len(h.New)
-		delta += len(h.New) - (h.End - h.Start)
-		s, e, asExpected := locate(fromExpected, start, end)
-		_, _, untouched := locate(fromBefore, h.Start, h.End)
-		switch {
-		case asExpected && h.New == "" && (untouched || stillIn(fromExpected, start, h.Old, after)):
-			// Of a deletion nothing shows where it would be; but its lines are there.
-		case asExpected:
-			out[i].Landed = true
-		case untouched:
-		default:
-			out[i].Landed, out[i].Lost = true, true
-			if s <= e && e <= len(after) {
-				out[i].Final = after[s:e]
-			}
+	out := make([]Landing, len(hunks))
+	now := states[len(states)-1]
+	for i, l := range all {
+		out[i] = Landing{Hunk: hunks[i], Landed: l.landed, Final: hunks[i].New}
+		if l.landed && !l.exact {
+			out[i].Final = now[last.original(l.Start):last.original(l.End)]
 		}
 	}
 	return out
 }
 
-// stillIn reports whether a change of the text at offset at brought back a line of
-// old: what looks like typing in the next line is then typing there, with the lines
-// in front of it never deleted.
-func stillIn(changes []diff.Change, at int, old, after string) bool {
-	for _, c := range changes {
-		if c.AStart > at || c.AEnd < at {
-			continue
-		}
-		got := after[c.BStart:c.BEnd]
-		for line := range strings.Lines(old) {
-			if strings.TrimSpace(line) != "" && (strings.HasPrefix(got, line) || strings.Contains(got, "\n"+line)) {
-				return true
-			}
+// advance takes the hunks from one state of the document to the next.
+func advance(all []*landing, a, b string) {
+	var open []*Hunk
+	var waiting []*landing
+	for _, l := range all {
+		if !l.landed && !l.touched {
+			open, waiting = append(open, &l.Hunk), append(waiting, l)
 		}
 	}
-	return false
+	changes := diff.Lines(a, b)
+	if picks, ok := subset(a, b, open); ok {
+		changes = nil
+		grown := 0
+		for i, l := range waiting {
+			if !picks[i] {
+				continue
+			}
+			changes = append(changes, diff.Change{
+				AStart: l.Start, AEnd: l.End, BStart: l.Start + grown, BEnd: l.Start + grown + len(l.New),
+			})
+			grown += len(l.New) - (l.End - l.Start)
+			l.landed, l.exact = true, true
+		}
+	} else {
+		judge(waiting, open, changes, a, b)
+	}
+	for _, l := range all {
+		if l.placed {
+			l.placed = false
+			continue
+		}
+		start, end, ok := locate(changes, l.Start, l.End)
+		if !ok && l.landed && b[start:end] != l.New {
+			l.exact = false
+		}
+		l.Start, l.End = start, end
+	}
+}
+
+// judge decides, where more than the edit can have changed the text, which hunks are
+// in it.
+func judge(waiting []*landing, open []*Hunk, changes []diff.Change, a, b string) {
+	expected, _, err := Splice(a, open)
+	if err != nil {
+		return // overlapping hunks are not made
+	}
+	fromExpected := diff.Lines(expected, b)
+	grown := 0
+	for _, l := range waiting {
+		start := l.Start + grown
+		grown += len(l.New) - (l.End - l.Start)
+		s, e, untouched := locate(changes, l.Start, l.End)
+		es, ee, asExpected := locate(fromExpected, start, start+len(l.New))
+		switch {
+		case l.New == "" && untouched:
+		case l.New == "":
+			// Of a deletion nothing shows where it would be, but its lines are gone.
+			l.landed = !alike(l.Old, b[s:e])
+			l.touched = !l.landed
+		case asExpected:
+			l.landed, l.exact, l.placed = true, true, true
+			l.Start, l.End = es, ee
+		case untouched:
+		default:
+			l.landed = alike(l.New, b[s:e]) && !(l.Old != "" && alike(l.Old, b[s:e]) && !alike(added(l.New, l.Old), b[s:e]))
+			l.touched = !l.landed
+		}
+	}
+}
+
+// added returns the lines of text that old does not have.
+func added(text, old string) string {
+	has := map[string]bool{}
+	for line := range strings.Lines(old) {
+		has[strings.TrimSpace(line)] = true
+	}
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if !has[strings.TrimSpace(line)] {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+// alike reports whether most words of text are in found: what a formatter leaves of a
+// text is like it.
+func alike(text, found string) bool {
+	words := strings.Fields(text)
+	n := 0
+	for _, w := range words {
+		if strings.Contains(found, w) {
+			n++
+		}
+	}
+	return len(words) > 0 && 2*n > len(words)
 }
 
 // subset finds which of the hunks, each taken whole or not at all, turn before

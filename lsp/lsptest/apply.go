@@ -44,6 +44,10 @@ func (e *Editor) applyEdit(ctx context.Context, raw json.RawMessage) (any, error
 	case Late:
 		untilCancelled(ctx)
 	}
+	if e.modal() {
+		e.dialog.Lock() // nobody types until the edit is done or not
+		defer e.dialog.Unlock()
+	}
 	ops, done := e.confirm(p.Label, &p.Edit)
 	if done != nil {
 		return done, nil
@@ -59,6 +63,11 @@ func (e *Editor) applyEdit(ctx context.Context, raw json.RawMessage) (any, error
 		return nil, err
 	}
 	return result, nil
+}
+
+// modal reports whether the editor stands still while it asks about an edit.
+func (e *Editor) modal() bool {
+	return e.opt.Confirm != nil && (e.p.Confirmation == ConfirmsEach || e.p.Confirmation == ConfirmsAll)
 }
 
 // confirm lets the user decide; it returns what is to be done, or the answer

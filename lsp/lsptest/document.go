@@ -202,9 +202,25 @@ func (e *Editor) Type(path string, pos Position, text string) {
 	e.Edit(path, TextEdit{Range: Range{pos, pos}, NewText: text})
 }
 
+// Insert inserts text at the byte offset that at finds in the document as it is at
+// that very moment; for users who type while the server works.
+func (e *Editor) Insert(path string, at func(text string) int, text string) {
+	e.t.Helper()
+	e.dialog.Lock()
+	defer e.dialog.Unlock()
+	e.lock(func() {
+		d := e.doc(path)
+		off := at(d.text)
+		pos := position(d.text, off, e.Encoding)
+		e.change(d, []splice{{off, off, TextEdit{Range: Range{pos, pos}, NewText: text}}}, true)
+	})
+}
+
 // Edit changes a document as its user: one change and one undo step.
 func (e *Editor) Edit(path string, edits ...TextEdit) {
 	e.t.Helper()
+	e.dialog.Lock()
+	defer e.dialog.Unlock()
 	e.lock(func() {
 		d := e.doc(path)
 		list, problems := splices(d.text, edits, e.Encoding)
@@ -238,6 +254,8 @@ func (e *Editor) Find(path, text string) (r Range) {
 // SetText replaces the whole text, as a formatter or git does, in one change.
 func (e *Editor) SetText(path, text string) {
 	e.t.Helper()
+	e.dialog.Lock()
+	defer e.dialog.Unlock()
 	e.lock(func() {
 		d := e.doc(path)
 		e.change(d, e.whole(d, text), true)
@@ -297,6 +315,8 @@ func (e *Editor) change(d *document, list []splice, step bool) {
 // that one workspace/applyEdit did to it. It reports whether there was one.
 func (e *Editor) Undo(path string) (done bool) {
 	e.t.Helper()
+	e.dialog.Lock()
+	defer e.dialog.Unlock()
 	e.lock(func() {
 		d := e.doc(path)
 		if len(d.undo) == 0 {

@@ -99,6 +99,8 @@ type Editor struct {
 	err    error
 	read   chan struct{} // closed when all output was read
 
+	dialog sync.Mutex // held while a modal dialog is open, and not while mu is waited for
+
 	mu       sync.Mutex
 	changed  chan struct{} // closed and replaced whenever something below changes
 	nextID   int

@@ -198,6 +198,15 @@ func (p Personality) WithPlugin() Personality {
 	return p
 }
 
+// OwnApply is a Neovim whose redline plugin answers workspace/applyEdit itself: it
+// looks at the versions of all documents first and refuses what does not fit.
+func (p Personality) OwnApply() Personality {
+	p.Stale, p.Future, p.ChecksAllFirst = Refuses, Refuses, true
+	p.ChecksFirstOnly, p.IgnoresVersion0, p.CreateTruncates = false, false, false
+	p.Confirmation = IgnoresConfirmation
+	return p
+}
+
 // WithFault makes a personality misbehave.
 func (p Personality) WithFault(f Fault) Personality {
 	p.Fault = f

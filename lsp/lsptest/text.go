@@ -183,3 +183,10 @@ func withEOL(text, eol string) string {
 	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
 	return strings.ReplaceAll(text, "\n", eol)
 }
+
+// Apply returns text with edits applied as an editor applies them, positions
+// counted in the given encoding.
+func Apply(text string, edits []TextEdit, encoding string) string {
+	list, _ := splices(text, edits, encoding)
+	return applySplices(text, list)
+}
