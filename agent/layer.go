@@ -282,6 +282,12 @@ func (s *Session) Note(text string) {
 	s.notes = append(s.notes, text)
 }
 
+// Announce shows the state of a proposal that changed after its review, such as one
+// that was taken back.
+func (s *Session) Announce(p *workspace.Proposal) {
+	s.emit(p.TurnID, ProposalUpdated{p.Clone()})
+}
+
 // tellNotes puts what happened since into the history, before the next message.
 func (s *Session) tellNotes(ctx context.Context) {
 	s.mu.Lock()

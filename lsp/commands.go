@@ -29,6 +29,7 @@ var commands = map[string]func(*Server, context.Context, commandArgs) (any, erro
 	},
 	"redline.cancel":     (*Server).commandCancel,
 	"redline.newSession": (*Server).commandNewSession,
+	"redline.undo":       (*Server).commandUndo,
 }
 
 func commandNames() []string { return sortedKeys(commands) }

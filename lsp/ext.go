@@ -27,6 +27,7 @@ const (
 	methodProposalList     = "agent/proposal/list"
 	methodProposalGet      = "agent/proposal/get"
 	methodProposalResolve  = "agent/proposal/resolve"
+	methodProposalRevert   = "agent/proposal/revert"
 	methodAuthStatus       = "agent/auth/status"
 	methodModelList        = "agent/model/list"
 	methodToolList         = "agent/tool/list"
@@ -197,6 +198,16 @@ func (p *ProposalResolveParams) Validate() error {
 	}
 	return nil
 }
+
+// ProposalRevertParams takes back what stands of a proposal; all of it when Targets
+// is empty.
+type ProposalRevertParams struct {
+	ProposalID string   `json:"proposalId"`
+	Targets    []Target `json:"targets,omitempty"`
+}
+
+// Validate reports what is missing.
+func (p *ProposalRevertParams) Validate() error { return need("proposalId", p.ProposalID) }
 
 // HunkDecision is the user's word on the hunks of a target.
 type HunkDecision struct {

@@ -62,6 +62,9 @@ func (s *Server) conflictWithNewFiles(p *workspace.Proposal) {
 		if f.Moved || !snap.Exists(path) {
 			continue
 		}
+		if !onDisk(path) {
+			reason = "a document with this name is open in the editor"
+		}
 		for _, h := range f.Hunks {
 			if h.Whole && h.State == workspace.Pending {
 				h.State, h.Closed, h.Reason = workspace.Conflicted, true, reason

@@ -10,19 +10,23 @@ import (
 
 // review is a proposal and, while it is open, the way to its decider.
 type review struct {
-	asks chan ask      // taken by the goroutine in Review
-	done chan struct{} // closed when Review has returned
+	session string
+	asks    chan ask      // taken by the goroutine in Review
+	done    chan struct{} // closed when Review has returned
 
 	mu   sync.Mutex
 	last *workspace.Proposal // a copy of the newest state
+	busy bool                // something is being taken back, after the review
 }
 
 // ask is a wish to decide hunks of an open proposal.
 type ask struct {
 	rev       int // the state it was made on; 0: whatever is there
 	decisions []HunkDecision
-	confirm   bool       // instead of decisions: let the editor ask, with annotations
-	reply     chan error // capacity 1
+	confirm   bool // instead of decisions: let the editor ask, with annotations
+	// do, if set, is done instead of all that.
+	do    func(ctx context.Context, p *workspace.Proposal) error
+	reply chan error // capacity 1
 }
 
 // staleData tells a client what the proposal is now.
@@ -36,11 +40,16 @@ type staleData struct {
 // they come, brings accepted hunks into the documents, and moves the others along
 // with what the user types. p is this goroutine's until it returns.
 func (s *Server) Review(ctx context.Context, p *workspace.Proposal, auto bool, updated func()) error {
-	rv := &review{asks: make(chan ask), done: make(chan struct{}), last: p.Clone()}
+	rv := &review{session: p.SessionID, asks: make(chan ask), done: make(chan struct{}), last: p.Clone()}
 	s.mu.Lock()
 	s.proposals[p.ID] = rv
 	s.mu.Unlock()
-	defer close(rv.done)
+	defer func() {
+		s.mu.Lock()
+		s.settled = append(s.settled, p.ID)
+		s.mu.Unlock()
+		close(rv.done)
+	}()
 
 	// A change of a document while nobody looks is one token, however many came.
 	dirty := make(chan struct{}, 1)
@@ -129,6 +138,11 @@ func (s *Server) answer(ctx context.Context, p *workspace.Proposal, a ask, updat
 			Message: "the proposal has changed since; decide on its current state",
 			Data:    staleData{rpc.KindStale, p.Rev, s.encoder().proposal(p)},
 		}
+	}
+	if a.do != nil {
+		err := a.do(ctx, p)
+		updated()
+		return err
 	}
 	resolve := func() error { return s.resolve(ctx, p, a.decisions, updated) }
 	if a.confirm {

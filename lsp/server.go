@@ -115,7 +115,8 @@ type Server struct {
 	sessions  map[string]*session
 	order     []string
 	proposals map[string]*review
-	settings  *loaded // once asked for
+	settled   []string // the proposals whose review is over, in that order
+	settings  *loaded  // once asked for
 
 	stopBackground context.CancelFunc // of the settings that count now
 	trust          trustState
@@ -206,6 +207,7 @@ func (s *Server) routes() *rpc.Router {
 	rpc.Handle(r, methodProposalList, rpc.Async, s.proposalList)
 	rpc.Handle(r, methodProposalGet, rpc.Async, s.proposalGet)
 	rpc.Handle(r, methodProposalResolve, rpc.Async, s.proposalResolve)
+	rpc.Handle(r, methodProposalRevert, rpc.Async, s.proposalRevert)
 	rpc.Handle(r, methodAuthStatus, rpc.Async, s.authStatus)
 	rpc.Handle(r, methodModelList, rpc.Async, s.modelList)
 	rpc.Handle(r, methodToolList, rpc.Async, s.toolList)

@@ -68,7 +68,7 @@ func (f *folders) use(o *lsp.Options) {
 	o.Settings = func(dirs []string) (lsp.Settings, error) {
 		set, err := plain(dirs)
 		if state, _, _ := f.Check(dirs); state == workspace.Trusted {
-			set.Tools = tools.NewRegistry(tools.ReadFile)
+			set.Tools = tools.NewRegistry(tools.ReadFile).Filter([]string{"read_file"}, nil) // nothing is added to it
 		}
 		f.mu.Lock()
 		f.settings++

@@ -62,7 +62,10 @@ type FileChange struct {
 	Base    *File // what the change was made against; nil for OpCreate, and for what is no text
 	// Moved is set once an OpRename is done: the file is at NewPath.
 	Moved bool
-	Hunks []*Hunk
+	// Unseen says that the editor reports hunks as applied that neither a document nor
+	// the disk shows: it did not open the file for its servers.
+	Unseen bool
+	Hunks  []*Hunk
 
 	// now is the text that the hunks' Start and End refer to, and version that of the
 	// open document it was, nil when it was the file on disk. They change together:
@@ -94,6 +97,8 @@ type Hunk struct {
 	// Changed says that the user has changed the lines of a rejected hunk since, so
 	// that not even Old stands there.
 	Changed bool
+	// Landed says that it was seen to come into the document.
+	Landed bool
 
 	from, to int // bytes of FileChange.text
 }
@@ -245,6 +250,9 @@ func (f *FileChange) Lose() {
 // a hunk changed. Call it when the last hunk is decided, so that what the model is
 // told is what the file says.
 func (f *FileChange) Verify(now string) (changed bool) {
+	if f.Unseen {
+		return false
+	}
 	moved := align(f.text, now)
 	for _, h := range f.Hunks {
 		if h.State == Pending || h.State == Conflicted || (h.Whole && f.Op != OpCreate) || h.Closed && h.State != Rejected {
@@ -322,7 +330,7 @@ func Splice(now string, hunks []*Hunk) (string, []Edit, error) {
 // Land records that h is in the document with the text final, which is h.New
 // unless the user amended it.
 func (f *FileChange) Land(h *Hunk, final string) {
-	h.State = Accepted
+	h.State, h.Landed = Accepted, true
 	if h.Whole && f.Op == OpRename {
 		f.Moved = true
 		return
