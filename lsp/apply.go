@@ -325,7 +325,6 @@ func (s *Server) settle(files []*sent, applied bool) (moved, some bool) {
 		if !seen && applied && !x.open {
 			// The editor says yes and shows nothing to the contrary: some apply to
 			// a file that is not open without opening it for their servers.
-			x.file.Unseen = true
 			for i, h := range x.orig {
 				x.file.Land(h, x.hunks[i].New)
 				some = true

@@ -59,7 +59,7 @@ func (s *Server) changedSince(p *workspace.Proposal, seen map[string]bool) strin
 	var b strings.Builder
 	for _, f := range p.Files {
 		key := workspace.Key(f.At())
-		if seen[key] || f.Unseen {
+		if seen[key] {
 			continue
 		}
 		before := map[*workspace.Hunk]workspace.Hunk{}

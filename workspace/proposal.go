@@ -62,9 +62,6 @@ type FileChange struct {
 	Base    *File // what the change was made against; nil for OpCreate, and for what is no text
 	// Moved is set once an OpRename is done: the file is at NewPath.
 	Moved bool
-	// Unseen says that the editor reports hunks as applied that neither a document nor
-	// the disk shows: it did not open the file for its servers.
-	Unseen bool
 	Hunks  []*Hunk
 
 	// now is the text that the hunks' Start and End refer to, and version that of the
@@ -250,9 +247,6 @@ func (f *FileChange) Lose() {
 // a hunk changed. Call it when the last hunk is decided, so that what the model is
 // told is what the file says.
 func (f *FileChange) Verify(now string) (changed bool) {
-	if f.Unseen {
-		return false
-	}
 	moved := align(f.text, now)
 	for _, h := range f.Hunks {
 		if h.State == Pending || h.State == Conflicted || (h.Whole && f.Op != OpCreate) || h.Closed && h.State != Rejected {
