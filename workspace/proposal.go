@@ -62,7 +62,7 @@ type FileChange struct {
 	Base    *File // what the change was made against; nil for OpCreate, and for what is no text
 	// Moved is set once an OpRename is done: the file is at NewPath.
 	Moved bool
-	Hunks  []*Hunk
+	Hunks []*Hunk
 
 	// now is the text that the hunks' Start and End refer to, and version that of the
 	// open document it was, nil when it was the file on disk. They change together:
