@@ -46,16 +46,7 @@ type call struct {
 // one after the other, each on the one before, and reviewed together at the end, or
 // before a call that needs them in place.
 func (s *Session) runCalls(ctx context.Context, t *turn, fcs []model.FunctionCall) []model.Part {
-	calls := make([]*call, len(fcs))
-	for i, fc := range fcs {
-		s.calls++
-		c := &call{id: fmt.Sprintf("%s.c%d", s.id, s.calls), fc: fc, input: shownInput(fc.Args), kind: tools.KindOther, title: fc.Name, status: CallPending}
-		if tool, err := s.opt.Tools.Lookup(fc.Name); err == nil {
-			c.kind = tool.Spec().Kind
-		}
-		calls[i] = c
-		s.update(t, c)
-	}
+	calls := s.newCalls(t, fcs)
 	view := s.viewOf(t)
 	for i := 0; i < len(calls); {
 		j := i + 1
@@ -91,6 +82,21 @@ func (s *Session) runCalls(ctx context.Context, t *turn, fcs []model.FunctionCal
 		parts = append(parts, response(c)...)
 	}
 	return append(parts, s.instructionsFor(t, placesOf(calls))...)
+}
+
+// newCalls takes note of the calls of a step and shows them.
+func (s *Session) newCalls(t *turn, fcs []model.FunctionCall) []*call {
+	calls := make([]*call, len(fcs))
+	for i, fc := range fcs {
+		s.calls++
+		c := &call{id: fmt.Sprintf("%s.c%d", s.id, s.calls), fc: fc, input: shownInput(fc.Args), kind: tools.KindOther, title: fc.Name, status: CallPending}
+		if tool, err := s.opt.Tools.Lookup(fc.Name); err == nil {
+			c.kind = tool.Spec().Kind
+		}
+		calls[i] = c
+		s.update(t, c)
+	}
+	return calls
 }
 
 func isReading(k tools.Kind) bool { return k == tools.KindRead || k == tools.KindSearch }

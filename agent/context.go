@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/genai"
 
+	"redline/agent/models"
 	"redline/workspace"
 )
 
@@ -23,38 +24,46 @@ const planPrompt = `
 You cannot change anything now. Explore, then give the user a plan: what would change, where, and why.
 `
 
-// configs are what goes with the requests of one turn, by mode and model. They are
+// configs is what goes with the requests of one turn, by mode and model. They are
 // made once, so that the beginning of the requests is the same from step to step, byte
 // for byte, and the provider's cache of the prefix hits: tools that come or go
 // meanwhile count from the next turn on.
-type configs map[configKey]*genai.GenerateContentConfig
+type configs map[configKey]prepared
+
+// prepared is the model that a name stands for and all of a request to it that is not
+// the conversation.
+type prepared struct {
+	model  string
+	config *genai.GenerateContentConfig
+}
 
 type configKey struct {
 	mode  Mode
 	model string
 }
 
-// config returns what goes with every request of a turn.
-func (s *Session) config(t *turn, mode Mode, modelName string) *genai.GenerateContentConfig {
+// prepared returns what goes with every request of a turn.
+func (s *Session) prepared(t *turn, mode Mode, modelName string) prepared {
 	key := configKey{mode, modelName}
-	if t.configs[key] == nil {
+	p, ok := t.configs[key]
+	if !ok {
 		if t.configs == nil {
 			t.configs = configs{}
 		}
-		t.configs[key] = s.newConfig(t, mode, modelName)
+		p = s.prepare(t, mode, modelName)
+		t.configs[key] = p
 	}
-	return t.configs[key]
+	return p
 }
 
-func (s *Session) newConfig(t *turn, mode Mode, modelName string) *genai.GenerateContentConfig {
+func (s *Session) prepare(t *turn, mode Mode, modelName string) prepared {
 	text := systemPrompt
 	if mode == ModePlan {
 		text += planPrompt
 	}
 	text += t.instructions
-	c := &genai.GenerateContentConfig{
-		SystemInstruction: &genai.Content{Parts: []*genai.Part{{Text: text}}},
-	}
+	name, c := s.resolve(modelName, models.Chat)
+	c.SystemInstruction = &genai.Content{Parts: []*genai.Part{{Text: text}}}
 	var decls []*genai.FunctionDeclaration
 	for _, t := range s.opt.Tools.All() {
 		spec := t.Spec()
@@ -68,20 +77,7 @@ func (s *Session) newConfig(t *turn, mode Mode, modelName string) *genai.Generat
 	if len(decls) > 0 {
 		c.Tools = []*genai.Tool{{FunctionDeclarations: decls}}
 	}
-	if hasThinking(modelName) {
-		c.ThinkingConfig = &genai.ThinkingConfig{IncludeThoughts: true}
-	}
-	return c
-}
-
-// hasThinking reports whether a model streams its thoughts: Gemini from 2.5 on.
-func hasThinking(name string) bool {
-	for _, old := range []string{"gemini-1", "gemini-2.0"} {
-		if strings.HasPrefix(name, old) {
-			return false
-		}
-	}
-	return strings.HasPrefix(name, "gemini-") && !strings.Contains(name, "embedding")
+	return prepared{name, c}
 }
 
 // environment returns what the model is told once, at the start of a session.

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"google.golang.org/genai"
-
 	"redline/tools"
 	"redline/workspace"
 )
@@ -58,6 +56,16 @@ type (
 		Delay   time.Duration
 		Reason  string
 	}
+	// ModelChanged says that the session goes on with another model than was chosen.
+	ModelChanged struct{ Model, Reason string }
+	// LoopDetected says that the model went round in circles and was stopped.
+	LoopDetected struct{ Kind string }
+	// Compressed says that a summary took the place of the older part of the
+	// conversation. Both counts are in tokens.
+	Compressed struct {
+		Before, After int
+		Auto          bool // nobody asked for it
+	}
 	// Notice is something the user should know.
 	Notice struct{ Level, Text string } // level: info, warning, error
 )
@@ -72,6 +80,9 @@ func (ToolOutput) body()      {}
 func (ProposalUpdated) body() {}
 func (UsageUpdated) body()    {}
 func (Retry) body()           {}
+func (ModelChanged) body()    {}
+func (LoopDetected) body()    {}
+func (Compressed) body()      {}
 func (Notice) body()          {}
 
 // Status is how a turn ended.
@@ -98,25 +109,3 @@ const (
 	CallRejected   CallStatus = "rejected"
 	CallCancelled  CallStatus = "cancelled"
 )
-
-// Usage counts tokens.
-type Usage struct {
-	Input    int // tokens of the prompts, cached ones included
-	Cached   int
-	Output   int
-	Thoughts int
-	Total    int
-	Requests int
-}
-
-func (u *Usage) add(m *genai.GenerateContentResponseUsageMetadata) {
-	u.Requests++
-	if m == nil {
-		return
-	}
-	u.Input += int(m.PromptTokenCount)
-	u.Cached += int(m.CachedContentTokenCount)
-	u.Output += int(m.CandidatesTokenCount)
-	u.Thoughts += int(m.ThoughtsTokenCount)
-	u.Total += int(m.TotalTokenCount)
-}

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/genai"
 
 	"redline/agent/model"
+	"redline/agent/models"
 	"redline/tools"
 )
 
@@ -30,6 +31,7 @@ func (g grounder) Read(ctx context.Context, prompt string) (*tools.Grounded, err
 func (g grounder) ask(ctx context.Context, prompt string, tool *genai.Tool) (*tools.Grounded, error) {
 	s := g.s
 	_, modelName := s.settings()
+	modelName, _ = s.resolve(modelName, models.Chat)
 	req := &model.Request{
 		Model: modelName, Contents: []model.Content{model.UserText(prompt)},
 		Config: &genai.GenerateContentConfig{Tools: []*genai.Tool{tool}}, PromptID: g.t.id,
@@ -37,11 +39,7 @@ func (g grounder) ask(ctx context.Context, prompt string, tool *genai.Tool) (*to
 	out := &tools.Grounded{}
 	var usage *genai.GenerateContentResponseUsageMetadata
 	var meta *genai.GroundingMetadata
-	defer func() {
-		total := s.usage
-		total.add(usage)
-		s.emit(g.t.id, UsageUpdated{total})
-	}()
+	defer func() { s.spent(g.t, req.Model, usage) }()
 	for chunk, err := range g.t.generator.Stream(ctx, req) {
 		if err != nil {
 			return nil, err

@@ -57,9 +57,9 @@ func newOver(t *testing.T, change func(*agent.Options), steps ...geminitest.Step
 	reg.Add(tools.SaveMemory(filepath.Join(root, "home", "GEMINI.md")))
 	opt := agent.Options{
 		Workspace: o.ws, Tools: reg, Reviewer: toDisk{}, Model: "gemini-test", Emit: o.emit,
-		Generator: func(context.Context) (model.ContentGenerator, error) { return client, nil },
-		Memory:    memory.Options{Home: filepath.Join(root, "home")},
-		Retry:     retry.Options{Initial: time.Millisecond, Max: 2 * time.Millisecond},
+		Generator:    func(context.Context) (model.ContentGenerator, error) { return client, nil },
+		Conversation: agent.Conversation{Memory: memory.Options{Home: filepath.Join(root, "home")}},
+		Retry:        retry.Options{Initial: time.Millisecond, Max: 2 * time.Millisecond},
 	}
 	if change != nil {
 		change(&opt)

@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"redline/agent/memory"
+	"redline/agent/loop"
 	"redline/agent/model"
 	"redline/agent/retry"
 	"redline/agent/slash"
@@ -88,12 +88,13 @@ type Options struct {
 	// refused.
 	CorrectEdits bool
 	Now          func() time.Time
-	// Memory says where instructions such as GEMINI.md are found.
-	Memory memory.Options
 	// Slash holds the custom prompts; nil: a "/" has no meaning.
 	Slash *slash.Set
 	// Resources reads what a prompt mentions as @server:uri; nil: there is none.
 	Resources Resources
+	// Asker puts questions to the user; nil: nobody can be asked.
+	Asker Asker
+	Conversation
 }
 
 // Session is one conversation. It is safe for concurrent use; its turns run one
@@ -114,13 +115,19 @@ type Session struct {
 	turns   int
 	running *turn // nil when idle
 	closed  bool
+	windows map[string]int // of models, as the service tells them; nil: not asked
 
 	emitMu  sync.Mutex // held while an event is numbered and handed out
 	seq     int64
 	usage   Usage
-	history History // owned by the running turn
-	calls   int     // function calls so far, owned by the running turn
-	props   int     // proposals so far, owned by the running turn
+	byModel map[string]Usage
+	// contextTokens is what the last request's prompt and answer had; 0: not known.
+	contextTokens int
+	history       History // owned by the running turn
+	weighed       int     // size of the history when contextTokens was counted, owned by the running turn
+	tooSmall      int     // tokens below which it is not compressed again after a failure, likewise
+	calls         int     // function calls so far, owned by the running turn
+	props         int     // proposals so far, owned by the running turn
 
 	// What the user allowed for the session, and processes that commands left
 	// behind; owned by the running turn.
@@ -150,7 +157,18 @@ type turn struct {
 
 	instructions string // for the system prompt
 	configs      configs
-	layer        *layer // edits of the turn that wait for its end; nil when there are none
+	loop         loop.Detector
+	nudged       bool // the model was told that it goes round in circles
+	tries        tries
+	said         mark            // where the user's message begins
+	began        bool            // something of the last step's answer came
+	worked       bool            // functions were called in the turn
+	fellBack     bool            // the model was changed because the one before did not answer
+	stay         map[string]bool // models that the user does not want to leave
+	compressed   Compression
+
+	end   TurnEnded // before done is closed
+	layer *layer    // edits of the turn that wait for its end; nil when there are none
 }
 
 // Errors of [Session.Prompt] and [Session.Steer].
@@ -253,11 +271,21 @@ func (s *Session) settings() (Mode, string) {
 // turn ends with a [TurnEnded] event. It runs until it is done, cancelled, or ctx
 // ends, which must therefore outlive the caller's request.
 func (s *Session) Prompt(ctx context.Context, msg Message) (turnID string, err error) {
-	if msg.empty() {
-		return "", ErrEmpty
-	}
-	if err := s.checkSlash(msg.Text); err != nil {
+	t, err := s.start(ctx, msg)
+	if err != nil {
 		return "", err
+	}
+	return t.id, nil
+}
+
+func (s *Session) start(ctx context.Context, msg Message) (t *turn, err error) {
+	if msg.empty() {
+		return nil, ErrEmpty
+	}
+	if !msg.isCompress() {
+		if err := s.checkSlash(msg.Text); err != nil {
+			return nil, err
+		}
 	}
 	s.mu.Lock()
 	switch {
@@ -270,7 +298,7 @@ func (s *Session) Prompt(ctx context.Context, msg Message) (turnID string, err e
 	}
 	if err != nil {
 		s.mu.Unlock()
-		return "", err
+		return nil, err
 	}
 	s.turns++
 	if s.title == "" {
@@ -278,13 +306,14 @@ func (s *Session) Prompt(ctx context.Context, msg Message) (turnID string, err e
 	}
 	s.updated = s.opt.Now()
 	ctx, cancel := context.WithCancelCause(ctx)
-	t := &turn{id: fmt.Sprintf("%s.t%d", s.id, s.turns), cancel: cancel, done: make(chan struct{})}
+	t = &turn{id: fmt.Sprintf("%s.t%d", s.id, s.turns), cancel: cancel, done: make(chan struct{})}
 	s.running = t
 	s.mu.Unlock()
 
 	go func() {
 		defer close(t.done)
 		end := s.runTurn(ctx, t, msg)
+		t.end = end
 		cancel(nil)
 		s.mu.Lock()
 		s.running = nil
@@ -292,7 +321,7 @@ func (s *Session) Prompt(ctx context.Context, msg Message) (turnID string, err e
 		s.mu.Unlock()
 		s.emit(t.id, end)
 	}()
-	return t.id, nil
+	return t, nil
 }
 
 // Steer adds a message to the running turn; the model gets it with its next step.
@@ -361,9 +390,6 @@ func (s *Session) emit(turnID string, b Body) {
 	s.emitMu.Lock()
 	defer s.emitMu.Unlock()
 	s.seq++
-	if u, ok := b.(UsageUpdated); ok {
-		s.usage = u.Usage
-	}
 	s.opt.Emit(Event{SessionID: s.id, Seq: s.seq, TurnID: turnID, Body: b})
 }
 

@@ -6,21 +6,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"google.golang.org/genai"
 
 	"redline/agent/model"
-	"redline/agent/retry"
 )
-
-// maxMalformed is how often in a row a step is repeated because the model wrote a
-// function call that the API itself could not read.
-const maxMalformed = 2
-
-// maxBreaks is how often in a row the model is asked to go on with an answer that
-// broke off.
-const maxBreaks = 3
 
 // runTurn is one turn, from the prompt to the event that ends it.
 func (s *Session) runTurn(ctx context.Context, t *turn, msg Message) TurnEnded {
@@ -34,6 +24,12 @@ func (s *Session) runTurn(ctx context.Context, t *turn, msg Message) TurnEnded {
 		s.leaveOpen(ctx, t)
 		return TurnEnded{Status: status, Err: err, Usage: s.usage.minus(before)}
 	}
+	if msg.isCompress() {
+		if err := s.compressTurn(ctx, t); err != nil {
+			return end(failure(ctx, err))
+		}
+		return end(Completed, nil)
+	}
 	text, media, err := s.expand(ctx, t, msg.Text)
 	if err != nil {
 		return end(failure(ctx, err))
@@ -46,6 +42,7 @@ func (s *Session) runTurn(ctx context.Context, t *turn, msg Message) TurnEnded {
 	}
 	t.instructions = s.loadInstructions(t, snapshot)
 	s.tellNotes(ctx)
+	t.said = s.history.mark()
 	s.history.AddUser(slices.Concat(msg.parts(snapshot), media, s.attach(ctx, t, said))...)
 	s.history.AddUser(s.instructionsFor(t, msg.places(s.newView()))...)
 
@@ -53,13 +50,7 @@ func (s *Session) runTurn(ctx context.Context, t *turn, msg Message) TurnEnded {
 	if err != nil {
 		return end(failure(ctx, err))
 	}
-	again := s.opt.Retry
-	again.OnWait = func(attempt int, delay time.Duration, err error) {
-		s.emit(t.id, Retry{Attempt: attempt, Delay: delay, Reason: err.Error()})
-	}
-	generator = retry.Wrap(generator, again)
-	t.generator = generator
-	malformed, breaks := 0, 0
+	t.generator = s.retrying(t, generator)
 	for step := 1; ; step++ {
 		if step > s.opt.MaxSteps {
 			return end(Limit, fmt.Errorf("stopped after %d steps; say “continue” to let it go on", s.opt.MaxSteps))
@@ -68,29 +59,19 @@ func (s *Session) runTurn(ctx context.Context, t *turn, msg Message) TurnEnded {
 		for _, text := range s.takeSteer(t) {
 			s.history.AddUser(model.Text(text))
 			s.emit(t.id, UserMessage{MessageID: fmt.Sprintf("%s.u%d", t.id, step), Text: text})
+			t.loop.Reset()
 		}
-		calls, finish, err := s.runStep(ctx, t, generator, fmt.Sprintf("%s.m%d", t.id, step))
-		var broken *model.Error
-		if errors.As(err, &broken) && broken.Temporary() && ctx.Err() == nil && breaks < maxBreaks && s.history.endsWithModel() {
-			// The answer broke off after it began: what came is kept and shown, and the
-			// model is asked to go on. Calls that came with it were not run.
-			breaks++
-			s.emit(t.id, Retry{Attempt: breaks, Reason: broken.Error()})
-			s.history.AddUser(model.Text("Your answer broke off on its way. Go on where it stopped, without repeating what you said."))
-			continue
-		}
-		if err != nil {
+		s.fitWindow(ctx, t)
+		calls, finish, err := s.runStep(ctx, t, t.generator, fmt.Sprintf("%s.m%d", t.id, step))
+		again, err := s.judge(ctx, t, finish, calls, err)
+		switch {
+		case err != nil && errors.Is(err, errLoop):
+			return end(Limit, err)
+		case err != nil:
 			return end(failure(ctx, err))
-		}
-		breaks = 0
-		if finish == genai.FinishReasonMalformedFunctionCall {
-			if malformed++; malformed > maxMalformed {
-				return end(Failed, errors.New("the model keeps writing function calls that cannot be read; try again or choose another model"))
-			}
-			s.history.AddUser(model.Text("Your last function call could not be read. Write it again, as valid JSON."))
+		case again:
 			continue
 		}
-		malformed = 0
 		if len(calls) == 0 {
 			if again := s.reviewLayer(ctx, t); ctx.Err() != nil {
 				return end(failure(ctx, ctx.Err()))
@@ -109,9 +90,17 @@ func (s *Session) runTurn(ctx context.Context, t *turn, msg Message) TurnEnded {
 		}
 		// The responses go into the history even when the turn ends here: every
 		// call has exactly one.
+		loop := s.watchCalls(t, calls)
+		if loop != nil && t.nudged {
+			s.history.AddUser(s.refuseCalls(t, calls, loop)...)
+			return end(Limit, loop)
+		}
 		s.history.AddUser(s.runCalls(ctx, t, calls)...)
 		if ctx.Err() != nil {
 			return end(failure(ctx, ctx.Err()))
+		}
+		if loop != nil {
+			s.nudge(t, loop)
 		}
 	}
 }
@@ -120,12 +109,8 @@ func (s *Session) runTurn(ctx context.Context, t *turn, msg Message) TurnEnded {
 // and returns the functions to call. What arrived before an error is kept.
 func (s *Session) runStep(ctx context.Context, t *turn, g model.ContentGenerator, messageID string) ([]model.FunctionCall, genai.FinishReason, error) {
 	mode, modelName := s.settings()
-	req := &model.Request{
-		Model:    modelName,
-		Contents: s.history.Contents(),
-		Config:   s.config(t, mode, modelName),
-		PromptID: t.id,
-	}
+	p := s.prepared(t, mode, modelName)
+	req := &model.Request{Model: p.model, Contents: s.history.Contents(), Config: p.config, PromptID: t.id}
 	var (
 		ans    answer
 		calls  []model.FunctionCall
@@ -135,16 +120,23 @@ func (s *Session) runStep(ctx context.Context, t *turn, g model.ContentGenerator
 		usage  *genai.GenerateContentResponseUsageMetadata
 		failed error
 	)
+	t.began = false
+stream:
 	for chunk, err := range g.Stream(ctx, req) {
 		if err != nil {
 			failed = err
 			break
 		}
 		for _, p := range chunk.Parts {
+			t.began = true
 			s.show(t, messageID, p)
 			ans.add(p)
 			if c, ok := p.FunctionCall(); ok {
 				calls = append(calls, c)
+			}
+			if err := s.watchText(t, &ans, p); err != nil {
+				failed = err
+				break stream
 			}
 		}
 		if chunk.Usage != nil {
@@ -161,20 +153,28 @@ func (s *Session) runStep(ctx context.Context, t *turn, g model.ContentGenerator
 			break
 		}
 	}
-	total := s.usage
-	total.add(usage)
-	s.emit(t.id, UsageUpdated{total})
+	t.loop.EndText()
+	s.spent(t, req.Model, usage)
 
 	ok := failed == nil && block == "" && finish != genai.FinishReasonMalformedFunctionCall
-	s.history.AddModel(ans.done(ok))
+	kept := ans.done(ok)
+	s.history.AddModel(kept)
 	switch {
 	case failed != nil:
 		return nil, "", failed
 	case block != "":
-		return nil, "", fmt.Errorf("the prompt was refused by the model's service (%s); rephrase it", block)
+		s.history.dropSince(t.said)
+		return nil, "", fmt.Errorf("the prompt was refused by the model's service (%s); it is taken out of the conversation, so rephrase it", block)
+	}
+	if usage != nil {
+		s.counted(usage.PromptTokenCount, usage.CandidatesTokenCount)
 	}
 	switch finish {
-	case genai.FinishReasonStop, genai.FinishReasonUnspecified, "", genai.FinishReasonMalformedFunctionCall:
+	case genai.FinishReasonStop, genai.FinishReasonUnspecified, "":
+		if len(kept) == 0 {
+			return nil, finish, errEmpty
+		}
+	case genai.FinishReasonMalformedFunctionCall:
 	case genai.FinishReasonMaxTokens:
 		if len(calls) == 0 {
 			s.emit(t.id, Notice{"warning", "The answer was cut: the model's limit of output tokens is reached. Say “continue” to get the rest."})
@@ -185,7 +185,10 @@ func (s *Session) runStep(ctx context.Context, t *turn, g model.ContentGenerator
 			text += ": " + detail
 		}
 		if len(calls) == 0 {
-			return nil, "", errors.New(text + "; rephrase the prompt or try again")
+			if len(kept) == 0 {
+				s.history.dropSince(t.said)
+			}
+			return nil, finish, errors.New(text + "; rephrase the prompt or try again")
 		}
 		s.emit(t.id, Notice{"warning", text})
 	}
@@ -224,11 +227,4 @@ func failure(ctx context.Context, err error) (Status, error) {
 		return Cancelled, context.Cause(ctx)
 	}
 	return Failed, err
-}
-
-func (u Usage) minus(o Usage) Usage {
-	return Usage{
-		u.Input - o.Input, u.Cached - o.Cached, u.Output - o.Output,
-		u.Thoughts - o.Thoughts, u.Total - o.Total, u.Requests - o.Requests,
-	}
 }

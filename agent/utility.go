@@ -9,27 +9,17 @@ import (
 	"google.golang.org/genai"
 
 	"redline/agent/model"
+	"redline/agent/models"
 )
-
-// utilityModel answers small questions beside the conversation.
-const utilityModel = "gemini-2.5-flash"
 
 // utility asks a small question beside the conversation: system and prompt are all
 // the model sees, nothing of it enters the history. The answer is JSON that fits
 // schema, decoded into out. Its tokens count, and it is retried like any request.
 func (s *Session) utility(ctx context.Context, t *turn, system, prompt string, schema json.RawMessage, out any) error {
-	_, name := s.settings()
-	if strings.HasPrefix(name, "gemini-") {
-		name = utilityModel // what is no Gemini has no Flash beside it
-	}
-	zero := float32(0)
-	text, err := s.utilityText(ctx, t, &model.Request{
-		Model: name, Contents: []model.Content{model.UserText(prompt)}, PromptID: t.id,
-		Config: &genai.GenerateContentConfig{
-			SystemInstruction: &genai.Content{Parts: []*genai.Part{{Text: system}}},
-			Temperature:       &zero, ResponseMIMEType: "application/json", ResponseJsonSchema: schema,
-		},
-	})
+	name, c := s.beside(models.EditCorrector)
+	c.SystemInstruction = &genai.Content{Parts: []*genai.Part{{Text: system}}}
+	c.ResponseMIMEType, c.ResponseJsonSchema = "application/json", schema
+	text, err := s.utilityText(ctx, t, &model.Request{Model: name, Contents: []model.Content{model.UserText(prompt)}, Config: c, PromptID: t.id})
 	if err != nil {
 		return err
 	}
@@ -43,11 +33,7 @@ func (s *Session) utility(ctx context.Context, t *turn, system, prompt string, s
 func (s *Session) utilityText(ctx context.Context, t *turn, req *model.Request) (string, error) {
 	var text strings.Builder
 	var usage *genai.GenerateContentResponseUsageMetadata
-	defer func() {
-		total := s.usage
-		total.add(usage)
-		s.emit(t.id, UsageUpdated{total})
-	}()
+	defer func() { s.spent(t, req.Model, usage) }()
 	for chunk, err := range t.generator.Stream(ctx, req) {
 		if err != nil {
 			return "", err
@@ -65,6 +51,20 @@ func (s *Session) utilityText(ctx context.Context, t *turn, req *model.Request) 
 		}
 	}
 	return text.String(), nil
+}
+
+// beside returns the model and the parameters for requests of a scope other than the
+// conversation: those of the alias with its name. Without a model of its own, and
+// where the session's is no Gemini and so has no Flash beside it, it is the session's.
+func (s *Session) beside(scope string) (string, *genai.GenerateContentConfig) {
+	_, name := s.settings()
+	name, _ = s.resolve(name, models.Chat)
+	other, c := s.resolve(scope, scope)
+	if other == "" || strings.HasPrefix(other, "gemini-") && !strings.HasPrefix(name, "gemini-") {
+		c.ThinkingConfig = nil // it was meant for the other
+		return name, c
+	}
+	return other, c
 }
 
 // withoutFence takes JSON out of the Markdown that some models wrap it in.

@@ -377,16 +377,7 @@ type (
 type EventError struct {
 	Kind    string `json:"kind"`
 	Message string `json:"message"`
-}
-
-// Usage counts tokens.
-type Usage struct {
-	InputTokens   int `json:"inputTokens"`
-	CachedTokens  int `json:"cachedTokens"`
-	OutputTokens  int `json:"outputTokens"`
-	ThoughtTokens int `json:"thoughtTokens"`
-	TotalTokens   int `json:"totalTokens"`
-	Requests      int `json:"requests"`
+	Status  int    `json:"status,omitempty"` // HTTP, where it is the service's answer
 }
 
 // AuthStatus says how the model is reached.
@@ -394,18 +385,6 @@ type AuthStatus struct {
 	SignedIn bool   `json:"signedIn"`
 	Method   string `json:"method,omitempty"`
 	Message  string `json:"message,omitempty"` // what to do when not signed in
-}
-
-// ModelList is the answer to agent/model/list.
-type ModelList struct {
-	Models  []Model `json:"models"`
-	Current string  `json:"current"`
-}
-
-// Model describes one model.
-type Model struct {
-	Name        string `json:"name"`
-	DisplayName string `json:"displayName,omitempty"`
 }
 
 // CommandListParams asks for the custom prompts. A session that is named must be

@@ -46,7 +46,7 @@ func (s *Server) memoryList(_ context.Context, p *MemoryListParams) (MemoryList,
 	if err != nil {
 		return MemoryList{}, rpc.Failed("settings: %v", err)
 	}
-	return wireMemory(memory.Load(s.ws.Snapshot(), set.Memory)), nil
+	return wireMemory(memory.Load(s.ws.Snapshot(), set.Conversation.Memory)), nil
 }
 
 func wireMemory(m *memory.Memory) MemoryList {

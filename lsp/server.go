@@ -17,7 +17,6 @@ import (
 	"go.uber.org/zap"
 
 	"redline/agent"
-	"redline/agent/memory"
 	"redline/agent/model"
 	"redline/agent/retry"
 	"redline/agent/slash"
@@ -58,8 +57,8 @@ type Settings struct {
 	// CorrectEdits is the settings key redline.correctEdits; see [agent.Options].
 	CorrectEdits bool
 	Commands     shell.Policy // tools.allowed and tools.exclude, as far as they are about commands
-	// Memory says where instructions such as GEMINI.md are found.
-	Memory memory.Options
+	// Conversation is what the settings say about how sessions talk to the model.
+	Conversation agent.Conversation
 	// Tools are what the session offers; Options.Tools when nil.
 	Tools *tools.Registry
 	// Background, if set, runs beside the sessions from the first one on, until its
@@ -138,6 +137,7 @@ type client struct {
 	progress    bool  // window.workDoneProgress
 	showDoc     bool  // window.showDocument
 	approve     bool  // it answers agent/approve
+	ask         bool  // it answers agent/ask
 	save        bool  // it answers editor/save
 	trusted     *bool // what it says of the workspace; nil when it says nothing
 	// oneFile says that the client checks the version of an edit's first document
@@ -214,6 +214,7 @@ func (s *Server) routes() *rpc.Router {
 	rpc.Handle(r, methodCommandList, rpc.Async, s.commandList)
 	rpc.Handle(r, methodUsageGet, rpc.Async, s.usageGet)
 	rpc.Handle(r, methodMemoryList, rpc.Async, s.memoryList)
+	rpc.Handle(r, methodSessionCompress, rpc.Async, s.sessionCompress)
 	rpc.Handle(r, methodTrustSet, rpc.Async, s.trustSet)
 	return r
 }

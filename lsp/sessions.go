@@ -11,7 +11,6 @@ import (
 	"go.uber.org/zap"
 
 	"redline/agent"
-	"redline/agent/model"
 	"redline/lsp/rpc"
 	"redline/tools"
 )
@@ -65,7 +64,7 @@ func (s *Server) newSession(mode, modelName, reviewAt string, direct bool) (*ses
 	s.runBackground(set)
 	x := &session{direct: direct}
 	opt := agent.Options{
-		Workspace: s.ws, Reviewer: s, Approver: s, Saver: s,
+		Workspace: s.ws, Reviewer: s, Approver: s, Saver: s, Asker: s,
 		Emit: func(ev agent.Event) { s.emit(x, ev) },
 		Mode: m, Model: strings.Clone(modelName), ReviewAt: agent.ReviewAt(strings.Clone(reviewAt)),
 	}
@@ -250,30 +249,6 @@ func (s *Server) authStatus(context.Context, *Empty) (AuthStatus, error) {
 	return AuthStatus{SignedIn: true, Method: method}, nil
 }
 
-func (s *Server) modelList(ctx context.Context, _ *Empty) (ModelList, error) {
-	set, err := s.loadSettings()
-	if err != nil {
-		return ModelList{}, rpc.Failed("settings: %v", err)
-	}
-	out := ModelList{Current: set.Model, Models: []Model{}}
-	g, err := set.Generator(ctx)
-	if err != nil {
-		return out, rpc.Failed("%v", err)
-	}
-	lister, ok := g.(model.Lister)
-	if !ok {
-		return out, nil
-	}
-	infos, err := lister.ListModels(ctx)
-	if err != nil {
-		return out, rpc.Failed("list the models: %v", err)
-	}
-	for _, i := range infos {
-		out.Models = append(out.Models, Model{i.Name, i.DisplayName})
-	}
-	return out, nil
-}
-
 func (s *Server) toolList(context.Context, *Empty) (ToolList, error) {
 	set, err := s.loadSettings()
 	if err != nil {
@@ -290,12 +265,4 @@ func ToolInfos(r *tools.Registry) []ToolInfo {
 		out = append(out, ToolInfo{spec.Name, spec.DisplayName, string(spec.Kind), spec.Description, spec.Schema})
 	}
 	return out
-}
-
-func (s *Server) usageGet(_ context.Context, p *SessionParams) (Usage, error) {
-	x, err := s.session(p.SessionID)
-	if err != nil {
-		return Usage{}, err
-	}
-	return WireUsage(x.Info().Usage), nil
 }

@@ -202,6 +202,7 @@ func (s *Server) configure(o *agent.Options, set Settings) {
 	o.Generator, o.Commands, o.Retry, o.MaxTurns = set.Generator, set.Commands, set.Retry, set.MaxTurns
 	o.Slash, o.Resources = set.Slash, set.Resources
 	o.News = s.news
-	o.CorrectEdits, o.Memory = set.CorrectEdits, set.Memory
+	o.CorrectEdits, o.Conversation = set.CorrectEdits, set.Conversation
 	o.Ready = set.Ready
+	o.CorrectEdits, o.Conversation = set.CorrectEdits, set.Conversation
 }

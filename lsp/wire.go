@@ -110,7 +110,7 @@ func (e *encoder) event(ev agent.Event) EventParams {
 	case agent.TurnEnded:
 		w := evTurnEnded{Type: "turn/ended", Status: string(b.Status)}
 		if b.Err != nil {
-			w.Error = &EventError{ErrorKind(b), b.Err.Error()}
+			w.Error = WireError(b)
 		}
 		u := WireUsage(b.Usage)
 		w.Usage = &u
@@ -140,6 +140,8 @@ func (e *encoder) event(ev agent.Event) EventParams {
 		out.Event = evRetry{"retry", b.Attempt, b.Delay.Milliseconds(), b.Reason}
 	case agent.Notice:
 		out.Event = evNotice{"notice", b.Level, b.Text}
+	default:
+		out.Event = conversationEvent(b)
 	}
 	return out
 }
@@ -162,6 +164,16 @@ func cut(s string) string {
 	return strings.ToValidUTF8(s[:maxOutput], "") + "\n…"
 }
 
+// WireError returns why a turn did not complete, in its wire form.
+func WireError(b agent.TurnEnded) *EventError {
+	out := &EventError{Kind: ErrorKind(b), Message: b.Err.Error()}
+	var m *model.Error
+	if errors.As(b.Err, &m) {
+		out.Status = m.Status
+	}
+	return out
+}
+
 // ErrorKind sorts the end of a turn for clients that react to it.
 func ErrorKind(b agent.TurnEnded) string {
 	var m *model.Error
@@ -176,11 +188,6 @@ func ErrorKind(b agent.TurnEnded) string {
 		return string(m.Kind)
 	}
 	return "failed"
-}
-
-// WireUsage returns a token count in its wire form.
-func WireUsage(u agent.Usage) Usage {
-	return Usage{u.Input, u.Cached, u.Output, u.Thoughts, u.Total, u.Requests}
 }
 
 func wireInfo(i agent.Info) SessionInfo {

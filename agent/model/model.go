@@ -149,6 +149,12 @@ func (p Part) Value() *genai.Part {
 	return p.value
 }
 
+// Raw returns the bytes as received, or as first encoded. They must not be modified.
+func (p Part) Raw() json.RawMessage { return p.raw }
+
+// Size returns the number of bytes of the part as JSON.
+func (p Part) Size() int { return len(p.raw) }
+
 // MarshalJSON returns the bytes as received, or as first encoded.
 func (p Part) MarshalJSON() ([]byte, error) {
 	if p.raw == nil {

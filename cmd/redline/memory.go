@@ -33,7 +33,7 @@ func runMemory(_ context.Context, std stdio, args []string) int {
 	if err != nil {
 		return fail(std, exitFailed, "%v", err)
 	}
-	m := memory.Load(ws.Snapshot(), set.Memory)
+	m := memory.Load(ws.Snapshot(), set.Conversation.Memory)
 	if fs.Arg(0) == "show" {
 		_, _ = io.WriteString(std.out, m.Text)
 	} else {

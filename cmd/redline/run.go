@@ -86,13 +86,14 @@ func runRun(ctx context.Context, std stdio, args []string) int {
 	if set.Background != nil {
 		defer inBackground(ctx, set)()
 	}
+	set.Conversation.Alone = true // nobody sends a next prompt
 	printer, review := newPrinter(output, std, ws), &headless{mode: mode}
 	s := agent.NewSession(agent.Options{
 		Workspace: ws, Tools: set.Tools, Generator: set.Generator,
 		Reviewer: review, Approver: review, Trust: trusted, Commands: set.Commands, Emit: printer.event, Mode: m, Model: set.Model, MaxSteps: *maxTurns, Retry: set.Retry,
 		CorrectEdits: set.CorrectEdits,
-		Memory:       set.Memory,
 		Slash:        set.Slash, Resources: set.Resources,
+		Conversation: set.Conversation,
 	})
 	defer s.Close()
 	if _, err := s.Prompt(ctx, agent.Message{Text: prompt}); err != nil {
@@ -244,7 +245,7 @@ type runFile struct {
 func (p *printer) result(status string, err error) runResult {
 	r := runResult{SessionID: p.sessionID, Status: status, Response: p.answer.String(), Files: []runFile{}, Usage: lsp.WireUsage(p.end.Usage)}
 	if err != nil {
-		r.Error = &lsp.EventError{Kind: lsp.ErrorKind(agent.TurnEnded{Status: agent.Status(status), Err: err}), Message: err.Error()}
+		r.Error = lsp.WireError(agent.TurnEnded{Status: agent.Status(status), Err: err})
 	}
 	for _, path := range sortedKeys(p.files) {
 		r.Files = append(r.Files, runFile{path, p.files[path]})

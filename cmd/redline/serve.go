@@ -10,7 +10,6 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
-	"redline/agent/memory"
 	"redline/agent/retry"
 	"redline/agent/slash"
 	"redline/cmd/internal/config"
@@ -85,7 +84,7 @@ func trustedSettings(getenv func(string) string, folders []string, trusted *fold
 		Generator: c.generator, Auth: c.status,
 		Commands: commandPolicy(cfg), Tools: reg,
 		CorrectEdits: cfg.CorrectEdits,
-		Memory:       memory.Options{Home: config.Home(getenv), Names: cfg.ContextNames},
+		Conversation: conversation(getenv, cfg, trusted, func() string { m, _ := c.status(); return m }),
 	}
 	set.Slash = &slash.Set{User: cfg.UserCommands, Project: cfg.ProjectCommands, Trusted: cfg.Trust == workspace.Trusted}
 	var bring []bringer

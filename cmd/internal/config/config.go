@@ -17,6 +17,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
+	"redline/agent/models"
 	"redline/cmd/internal/trust"
 	"redline/workspace"
 )
@@ -47,6 +48,13 @@ type Config struct {
 	CorrectEdits    bool   // redline.correctEdits, true unless it is set
 	// ContextNames are the names of files with instructions; none: the default.
 	ContextNames []string // context.fileName
+	// Models is modelConfigs of the user and the workspace together; nil: the built-in.
+	Models *models.Set
+	// CompressAt is redline.compressionThreshold, 0 when it is not set.
+	CompressAt float64
+	AllowLoops bool // model.disableLoopDetection
+	// Window is redline.contextWindow, in tokens: of models that nothing is known of.
+	Window int
 
 	// Tools that run without asking, that are not offered, and the only ones that
 	// are, as the settings name them: "read_file" or "run_shell_command(git status)".
@@ -73,6 +81,8 @@ type Config struct {
 	Trust   workspace.Trust
 	LeftOut []string
 
+	modelConfigs map[string]any // modelConfigs so far
+
 	noTrust bool // security.folderTrust.enabled is false: every folder is trusted
 	strict  bool // only keys that make things stricter are read now
 }
@@ -81,6 +91,7 @@ type Config struct {
 type Retry struct {
 	MaxAttempts       int
 	Initial, MaxDelay time.Duration
+	Stall             time.Duration // without a word from the service, after which a request has failed
 }
 
 // Home returns the folder of the user's settings.json and GEMINI.md.
@@ -289,6 +300,12 @@ var settings = map[string]func(*Config, any) error{
 		return oneOf(&c.Review, v, "auto", "annotations", "message", "codeAction")
 	},
 	"redline.reviewAt":             func(c *Config, v any) error { return oneOf(&c.ReviewAt, v, "step", "turn") },
+	"model.disableLoopDetection":   func(c *Config, v any) error { return yesNo(&c.AllowLoops, v) },
+	"model.compressionThreshold":   func(c *Config, v any) error { return share(&c.CompressAt, v) },
+	"modelConfigs":                 setModels,
+	"redline.compressionThreshold": func(c *Config, v any) error { return share(&c.CompressAt, v) },
+	"redline.contextWindow":        func(c *Config, v any) error { return count(&c.Window, v) },
+	"redline.retry.stallMs":        func(c *Config, v any) error { return millis(&c.Retry.Stall, v) },
 	"redline.retry.maxAttempts":    func(c *Config, v any) error { return count(&c.Retry.MaxAttempts, v) },
 	"redline.retry.initialDelayMs": func(c *Config, v any) error { return millis(&c.Retry.Initial, v) },
 	"redline.retry.maxDelayMs":     func(c *Config, v any) error { return millis(&c.Retry.MaxDelay, v) },
@@ -301,7 +318,6 @@ var foreign = []string{
 	"context", "tools", "mcp", "mcpServers", "telemetry", "ui", "general", "ide", "privacy", "experimental", "advanced",
 	"hooks", "extensions", "security", "model", "output", "admin", "agents", "skills", "billing", "useWriteTodos", "$schema",
 	"mcpServerCommand", "theme", "sandbox", "coreTools", "excludeTools",
-	"redline.compressionThreshold",
 }
 
 func known(path string) bool {
