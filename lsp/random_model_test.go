@@ -3,6 +3,7 @@ package lsp_test
 import (
 	"context"
 	"iter"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -69,13 +70,13 @@ func (w *world) answerModel() {
 			switch n := w.rng.IntN(10); {
 			case n < 6:
 				w.modelReplace(f, now)
-			case n < 8:
-				w.modelWrite(f, now)
+			case n < 8 && !slices.ContainsFunc(w.staged, func(c modelCall) bool { return c.file == f }):
+				w.modelWrite(f, now) // of what is staged the document says nothing
 			case n < 9:
 				w.modelCreate()
 			default:
 				c := modelCall{Call: agenttest.Call{Name: "read_file", Args: map[string]any{"path": f}}, file: f}
-				if !slices.ContainsFunc(w.calls, func(c modelCall) bool { return c.file == f }) {
+				if !slices.ContainsFunc(append(slices.Clone(w.staged), w.calls...), func(c modelCall) bool { return c.file == f }) {
 					c.text = w.e.Text(f) // else it sees what the step has staged
 				}
 				w.calls = append(w.calls, c)
@@ -141,7 +142,7 @@ func (w *world) modelReplace(f string, now map[string]string) {
 
 func (w *world) modelWrite(f string, now map[string]string) {
 	c := modelCall{file: f}
-	for _, earlier := range w.calls {
+	for _, earlier := range append(slices.Clone(w.staged), w.calls...) {
 		if earlier.file == f { // whatever it added that is not in the whole content goes
 			c.removed = append(c.removed, filter(earlier.added, func(t string) bool { return !strings.Contains(now[f], t) })...)
 		}
@@ -177,30 +178,69 @@ func filter(list []string, keep func(string) bool) (out []string) {
 	return out
 }
 
-// checkAccount compares what the model is told of its last step with the documents.
+// checkAccount compares what the model is told of its last step, and of edits that
+// were staged before, with the documents.
 func (w *world) checkAccount() {
+	last := w.asked.Contents[len(w.asked.Contents)-1]
+	for _, p := range last.Parts {
+		if text := p.Value().Text; len(w.staged) > 0 && strings.Contains(text, "The edits you had staged were reviewed.") && !strings.Contains(text, "[Since your last message]") {
+			w.checkStaged(text)
+		}
+	}
 	if len(w.calls) == 0 {
 		return
 	}
-	var responses []agenttest.Response
-	for i := len(w.asked.Contents) - 1; i >= 0 && responses == nil; i-- {
+	var told []string
+	for i := len(w.asked.Contents) - 1; i >= 0 && told == nil; i-- {
 		for _, p := range w.asked.Contents[i].Parts {
 			if fr := p.Value().FunctionResponse; fr != nil {
-				r := agenttest.Response{Name: fr.Name}
-				r.Output, _ = fr.Response["output"].(string)
-				r.Error, _ = fr.Response["error"].(string)
-				responses = append(responses, r)
+				out, _ := fr.Response["output"].(string)
+				err, _ := fr.Response["error"].(string)
+				if err != "" {
+					out = failed + err
+				}
+				told = append(told, out)
 			}
 		}
 	}
-	if len(responses) != len(w.calls) {
-		w.t.Errorf("%d calls have %d responses", len(w.calls), len(responses))
+	if len(told) != len(w.calls) {
+		w.t.Errorf("%d calls have %d responses", len(w.calls), len(told))
 		return
 	}
+	for i, c := range w.calls {
+		if strings.HasPrefix(told[i], "Staged, not yet reviewed") {
+			w.staged = append(w.staged, c)
+		}
+	}
+	w.checkCalls(w.calls, told)
+}
+
+// failed begins the response of a call that failed.
+const failed = "error: "
+
+var stagedCall = regexp.MustCompile(`\n\n(?:replace|write_file) \([^\n]*?\): `)
+
+// checkStaged checks the account of the edits that waited for the end of the turn.
+func (w *world) checkStaged(text string) {
+	told := stagedCall.Split(text, -1)[1:]
+	if len(told) != len(w.staged) {
+		w.t.Errorf("%d staged calls have %d verdicts:\n%s", len(w.staged), len(told), text)
+		return
+	}
+	for i := range told {
+		if strings.Contains(told[i], "was rejected; nothing of it is in the file.") {
+			told[i] = failed + told[i]
+		}
+	}
+	w.checkCalls(w.staged, told)
+	w.staged = nil
+}
+
+// checkCalls compares what was told of each call with the documents.
+func (w *world) checkCalls(calls []modelCall, responses []string) {
 	later := map[string]bool{} // tokens that a later call of the step took away or wrote again
-	for i := len(w.calls) - 1; i >= 0; i-- {
-		c, r := w.calls[i], responses[i]
-		told := r.Output + r.Error
+	for i := len(calls) - 1; i >= 0; i-- {
+		c, told := calls[i], responses[i]
 		text := w.e.Text(c.file)
 		has := func(token string, want bool) {
 			if later[token] {
@@ -220,8 +260,12 @@ func (w *world) checkAccount() {
 			}
 		case strings.Contains(told, "was not taken as proposed"):
 			w.checkHunks(told, text, later, c)
-		case strings.Contains(told, "A later edit of the same step replaced this one"), strings.Contains(told, "Nothing to change"):
-		case r.Error != "":
+		case strings.HasPrefix(told, "Staged, not yet reviewed"):
+			for _, t := range c.added {
+				has(t, false)
+			}
+		case strings.Contains(told, "A later edit of the same step replaced this one"), strings.Contains(told, "othing to change"):
+		case strings.HasPrefix(told, failed):
 			for _, t := range c.added {
 				has(t, false)
 			}

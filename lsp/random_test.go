@@ -142,6 +142,7 @@ type world struct {
 	turn    string // the running one; "" when idle
 	asked   *model.Request
 	calls   []modelCall // of the last step
+	staged  []modelCall // of the turn, whose edits wait for its end
 	files   []string
 	tokens  int
 	live    map[string]string // what the user typed and did not take back: the file by token

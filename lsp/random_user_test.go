@@ -49,13 +49,18 @@ func (w *world) prompt() {
 			if w.chance(15) {
 				mode = "autoEdit"
 			}
+			at := "step"
+			if w.chance(40) {
+				at = "turn"
+			}
 			var info struct{ SessionID string }
-			w.e.MustCall("agent/session/new", map[string]any{"mode": mode}, &info)
+			w.e.MustCall("agent/session/new", map[string]any{"mode": mode, "reviewAt": at}, &info)
+			w.note("session in mode %s, reviewed at %s", mode, at)
 			w.session = info.SessionID
 		}
 	}
 	w.note("prompt")
-	w.calls = nil
+	w.calls, w.staged = nil, nil
 	if w.sc.plain {
 		var res struct{ TurnID string }
 		w.e.MustCall("workspace/executeCommand", map[string]any{"command": "redline.ask", "arguments": []any{map[string]any{"text": "go"}}}, &res)

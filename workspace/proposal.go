@@ -256,7 +256,7 @@ func (f *FileChange) Verify(now string) (changed bool) {
 		if ok {
 			continue
 		}
-		if h.from == h.to && (h.Old == "" || !strings.Contains(toUnix(now[start:end]).text, toUnix(h.Old).text)) {
+		if h.from == h.to && !alike(h.Old, now[start:end]) {
 			continue // lines deleted, and others typed where they were
 		}
 		changed = true
@@ -266,6 +266,7 @@ func (f *FileChange) Verify(now string) (changed bool) {
 		}
 		if got := now[start:end]; SameText(got, h.Old) || h.from == h.to {
 			h.State, h.Final, h.Reason = Rejected, "", "accepted, and then taken back by the user"
+			h.Changed = !SameText(got, h.Old)
 		} else {
 			h.State, h.Final, h.Reason = Amended, got, "changed by the user after it was accepted"
 		}
