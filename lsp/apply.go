@@ -102,6 +102,7 @@ type sent struct {
 	orig     []*workspace.Hunk
 	before   string
 	open     bool
+	unsaved  bool // it is open and not on the disk
 	version  int32
 	expected string
 
@@ -182,6 +183,7 @@ func (s *Server) applyOnce(ctx context.Context, p *workspace.Proposal, picked []
 		x.before, version = f.Current()
 		if version != nil {
 			x.open, x.version = true, *version
+			x.unsaved = !onDisk(f.At())
 		}
 		if x.expected, _, err = workspace.Splice(x.before, x.hunks); err != nil {
 			return got, fmt.Errorf("apply the hunks of %s: %w", f.Path, err)

@@ -73,9 +73,14 @@ func (s *Server) conflictWithNewFiles(p *workspace.Proposal) {
 	}
 }
 
-// opDone reports whether the operation of x is done, by what is on the disk.
+// opDone reports whether the operation of x is done, by what is on the disk; of a
+// document that never was there, by whether it is open.
 func (x *sent) opDone(snap *workspace.Snapshot) bool {
 	if x.file.Op == workspace.OpDelete {
+		if x.unsaved {
+			_, open := snap.Document(x.file.Path)
+			return !open
+		}
 		return !onDisk(x.file.Path)
 	}
 	return !onDisk(x.file.Path) && snap.Exists(x.file.NewPath)
@@ -134,6 +139,9 @@ func (s *Server) removeFor(ctx context.Context, x *sent) error {
 		if !x.arrived(snap) {
 			return fmt.Errorf("the editor cannot rename files, and the text did not arrive in %s", x.file.NewPath)
 		}
+	}
+	if x.unsaved {
+		return fmt.Errorf("%s was never saved; it is gone when the user closes its buffer", path)
 	}
 	if d, open := snap.Document(path); open && d.Text != x.before {
 		return fmt.Errorf("%s was changed in the editor", path)

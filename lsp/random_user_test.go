@@ -268,8 +268,10 @@ func (w *world) act() {
 		}
 	}
 	pick := func(list []string) string { return list[w.rng.IntN(len(list))] }
-	n := w.rng.IntN(100)
+	n := w.rng.IntN(108)
 	switch {
+	case n >= 100:
+		w.revert()
 	case n < 35 || len(open) == 0 && len(closed) == 0:
 		w.typeSomething()
 	case n < 50 && len(open) > 0:
@@ -338,6 +340,47 @@ func (w *world) rename(f string) {
 	for token, file := range w.live {
 		if file == f {
 			w.live[token] = to
+		}
+	}
+}
+
+// revert takes a proposal back, if there is one that is over.
+func (w *world) revert() {
+	if w.session == "" || w.decided != nil {
+		return
+	}
+	done := []wireProposal{}
+	for _, p := range w.proposals() {
+		if p.State == "settled" || p.State == "conflict" {
+			done = append(done, p)
+		}
+	}
+	if len(done) == 0 {
+		return
+	}
+	p := done[w.rng.IntN(len(done))]
+	params := map[string]any{"proposalId": p.ProposalID}
+	all := w.chance(60)
+	if !all {
+		f := p.Files[w.rng.IntN(len(p.Files))]
+		params["targets"] = []any{map[string]any{"hunkId": f.Hunks[w.rng.IntN(len(f.Hunks))].HunkID}}
+	}
+	w.note("revert %s", mustJSON(params))
+	var after wireProposal
+	if err := w.e.Call("agent/proposal/revert", params, &after); err != nil {
+		w.note("not reverted: %v", err)
+		return
+	}
+	if all && after.State == "reverted" {
+		for _, f := range p.Files {
+			text := w.textOf(f.URI)
+			for _, h := range f.Hunks {
+				for _, t := range anchors(h.NewText) {
+					if h.State == "accepted" && !strings.Contains(h.OldText, t) && strings.Contains(text, t) {
+						w.t.Errorf("all of %s is reverted, but %s is in %s:\n%s", p.ProposalID, t, f.URI, text)
+					}
+				}
+			}
 		}
 	}
 }
