@@ -17,8 +17,8 @@ type Conversation struct {
 	// CompressAt is the share of the model's window from which on the conversation
 	// is compressed; 0: DefaultCompressAt, 1 and more: only when asked to.
 	CompressAt float64
-	// Window is how many tokens a model reads of which neither redline nor the
-	// service knows it; 0: a guess.
+	// Window is how many tokens a model reads that redline does not know by its name;
+	// 0: what the service says, else a guess.
 	Window int
 	// Stall is how long nothing may come from the service before a request has failed;
 	// 0: DefaultStall.

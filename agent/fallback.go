@@ -19,7 +19,7 @@ type Asker interface {
 
 // errFellBack ends a turn whose model was changed: it is the user who goes on with
 // the other one.
-var errFellBack = errors.New("the request was not answered")
+var errFellBack = errors.New("Please submit a new query to continue with the Flash model.") // in Gemini CLI's words
 
 // retrying returns g with what the session does about failures: retries, each of which
 // is shown, a limit on silence, and the fallback to another model.

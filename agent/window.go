@@ -26,10 +26,10 @@ func (s *Session) window(name string) int {
 	told := s.windows[name]
 	s.mu.Unlock()
 	switch {
-	case told > 0:
-		return told
 	case s.opt.Window > 0:
 		return s.opt.Window
+	case told > 0:
+		return told
 	}
 	return m.Window
 }
@@ -43,7 +43,7 @@ func (s *Session) learnWindow(ctx context.Context, g model.ContentGenerator, nam
 	s.mu.Lock()
 	asked := s.windows != nil
 	s.mu.Unlock()
-	if _, known := models.Lookup(resolved); known || !lists || asked || tokens < small {
+	if _, known := models.Lookup(resolved); known || !lists || asked || s.opt.Window > 0 || tokens < small {
 		return s.window(name)
 	}
 	found := map[string]int{}

@@ -204,5 +204,4 @@ func (s *Server) configure(o *agent.Options, set Settings) {
 	o.News = s.news
 	o.CorrectEdits, o.Conversation = set.CorrectEdits, set.Conversation
 	o.Ready = set.Ready
-	o.CorrectEdits, o.Conversation = set.CorrectEdits, set.Conversation
 }
