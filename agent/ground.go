@@ -34,7 +34,7 @@ func (g grounder) ask(ctx context.Context, prompt string, tool *genai.Tool) (*to
 	modelName, _ = s.resolve(modelName, models.Chat)
 	req := &model.Request{
 		Model: modelName, Contents: []model.Content{model.UserText(prompt)},
-		Config: &genai.GenerateContentConfig{Tools: []*genai.Tool{tool}}, PromptID: g.t.id,
+		Config: &genai.GenerateContentConfig{Tools: []*genai.Tool{tool}}, PromptID: g.t.id, SessionID: s.id,
 	}
 	out := &tools.Grounded{}
 	var usage *genai.GenerateContentResponseUsageMetadata

@@ -110,7 +110,7 @@ func (s *Session) runTurn(ctx context.Context, t *turn, msg Message) TurnEnded {
 func (s *Session) runStep(ctx context.Context, t *turn, g model.ContentGenerator, messageID string) ([]model.FunctionCall, genai.FinishReason, error) {
 	mode, modelName := s.settings()
 	p := s.prepared(t, mode, modelName)
-	req := &model.Request{Model: p.model, Contents: s.history.Contents(), Config: p.config, PromptID: t.id}
+	req := &model.Request{Model: p.model, Contents: s.history.Contents(), Config: p.config, PromptID: t.id, SessionID: s.id}
 	var (
 		ans    answer
 		calls  []model.FunctionCall

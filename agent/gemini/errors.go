@@ -36,21 +36,11 @@ func (e *apiError) model(fallback int) *model.Error {
 	if out.Message == "" {
 		out.Message = "the model's service answered an error"
 	}
-	reason, daily := "", false
-	for _, raw := range e.Details {
-		var d struct {
-			Type       string `json:"@type"`
-			Reason     string `json:"reason"`
-			RetryDelay string `json:"retryDelay"`
-			Violations []struct {
-				QuotaID string `json:"quotaId"`
-			} `json:"violations"`
-		}
-		if json.Unmarshal(raw, &d) != nil {
-			continue
-		}
+	daily := false
+	ds := details(e.Details)
+	for _, d := range ds {
 		if d.Reason != "" {
-			reason = d.Reason
+			out.Reason = d.Reason
 		}
 		if strings.HasSuffix(d.Type, "RetryInfo") {
 			if delay, err := time.ParseDuration(d.RetryDelay); err == nil && delay > 0 {
@@ -58,11 +48,15 @@ func (e *apiError) model(fallback int) *model.Error {
 			}
 		}
 		for _, v := range d.Violations {
-			daily = daily || strings.Contains(v.QuotaID, "PerDay")
+			daily = daily || strings.Contains(v.QuotaID, "PerDay") || strings.Contains(v.QuotaID, "Daily")
 		}
 	}
+	daily = daily || out.Reason == reasonExhausted
+	if hint := advice(ds); hint != "" {
+		out.Message = sentence(out.Message) + " " + hint
+	}
 	switch {
-	case out.Status == http.StatusUnauthorized, out.Status == http.StatusForbidden, reason == "API_KEY_INVALID", reason == "API_KEY_SERVICE_BLOCKED":
+	case out.Status == http.StatusUnauthorized, out.Status == http.StatusForbidden, out.Reason == "API_KEY_INVALID", out.Reason == "API_KEY_SERVICE_BLOCKED":
 		out.Kind = model.KindAuth
 	case out.Status == http.StatusTooManyRequests && daily:
 		out.Kind = model.KindQuota
@@ -84,7 +78,7 @@ func (c *Client) failure(ctx context.Context, x *exchange, err error) error {
 	x.mu.Lock()
 	stream, after := x.streamErr, x.retryAfter
 	x.mu.Unlock()
-	var out *model.Error
+	var out, own *model.Error
 	var api genai.APIError
 	var op *net.OpError
 	var dns *net.DNSError
@@ -92,6 +86,8 @@ func (c *Client) failure(ctx context.Context, x *exchange, err error) error {
 	switch {
 	case stream != nil:
 		out = stream
+	case errors.As(err, &own): // of a token source, or of Code Assist
+		out = own
 	case errors.As(err, &api):
 		e := apiError{Code: api.Code, Message: api.Message, Status: api.Status}
 		for _, d := range api.Details {
@@ -106,18 +102,30 @@ func (c *Client) failure(ctx context.Context, x *exchange, err error) error {
 			e.Message = "the service answered " + strconv.Itoa(api.Code) + " with a web page; check the base URL and the proxy"
 		}
 		out = e.model(api.Code)
-	case errors.As(err, &dns):
-		out = &model.Error{Kind: model.KindNetwork, Message: fmt.Sprintf("cannot find the host %s; check the network and the proxy", dns.Name), Err: err}
-	case errors.As(err, &op), errors.As(err, &through), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed):
-		out = &model.Error{Kind: model.KindNetwork, Message: "the connection to the model's service failed: " + root(err), Err: err}
+	case errors.As(err, &dns), errors.As(err, &op), errors.As(err, &through), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed):
+		out = Unreachable("the model's service", err)
 	default:
 		out = &model.Error{Kind: model.KindGarbage, Message: "the answer of the model's service could not be read", Err: err}
 	}
-	if out.RetryAfter == 0 {
-		out.RetryAfter = after
+	if out.RetryAfter == 0 && after > 0 || out == own {
+		copied := *out // it may be its maker's
+		out = &copied
+		out.RetryAfter = max(out.RetryAfter, after)
 	}
 	out.Message = redact(out.Message, c.opt.APIKey)
 	return out
+}
+
+// Unreachable returns the error of a connection to a service that failed with err.
+func Unreachable(service string, err error) *model.Error {
+	var dns *net.DNSError
+	switch {
+	case errors.As(err, &dns):
+		return &model.Error{Kind: model.KindNetwork, Message: fmt.Sprintf("cannot find the host %s; check the network and the proxy", dns.Name), Err: err}
+	case errors.Is(err, context.DeadlineExceeded):
+		return &model.Error{Kind: model.KindNetwork, Message: "no answer of " + service + " in time; check the network and the proxy", Err: err}
+	}
+	return &model.Error{Kind: model.KindNetwork, Message: "the connection to " + service + " failed: " + root(err), Err: err}
 }
 
 // root returns the innermost error's text, which says what happened without the

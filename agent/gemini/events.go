@@ -20,6 +20,8 @@ type eventReader struct {
 	out  []byte // of the current event, not read yet
 	buf  []byte // reused for out
 	err  error
+
+	wrapped bool // the events are Code Assist's, the answers inside them
 }
 
 func newEventReader(body io.ReadCloser, x *exchange) *eventReader {
@@ -54,6 +56,9 @@ func (r *eventReader) next() error {
 	}
 	if string(data) == "[DONE]" {
 		return nil
+	}
+	if r.wrapped {
+		data = unwrap(data)
 	}
 	if err := r.x.event(data); err != nil {
 		return errStream

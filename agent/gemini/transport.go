@@ -20,6 +20,8 @@ import (
 // the transport below it.
 type exchange struct {
 	contents json.RawMessage // replaces the body's; nil: the body stays
+	promptID string          // of the user's prompt, for Code Assist
+	session  string          // likewise
 
 	mu         sync.Mutex
 	parts      [][]json.RawMessage // of the events the SDK has not handed up yet
@@ -33,42 +35,51 @@ func withExchange(ctx context.Context, x *exchange) context.Context {
 	return context.WithValue(ctx, exchangeKey{}, x)
 }
 
-func newExchange(contents []model.Content) (*exchange, error) {
+func newExchange(req *model.Request) (*exchange, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(contents); err != nil {
+	if err := enc.Encode(req.Contents); err != nil {
 		return nil, fmt.Errorf("encode the conversation: %w", err)
 	}
-	return &exchange{contents: bytes.TrimSpace(b.Bytes())}, nil
+	return &exchange{contents: bytes.TrimSpace(b.Bytes()), promptID: req.PromptID, session: req.SessionID}, nil
 }
 
 // transport mends requests and answers on their way.
 type transport struct {
 	base      http.RoundTripper
 	userAgent string
+	tokens    TokenSource // nil: the SDK's key goes with the request
+	assist    *assist     // nil unless the service is Code Assist
 }
 
 // RoundTrip implements [http.RoundTripper].
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	x, _ := req.Context().Value(exchangeKey{}).(*exchange)
 	req = req.Clone(req.Context())
-	if t.userAgent != "" {
-		req.Header.Set("User-Agent", t.userAgent)
-	}
-	if x != nil && x.contents != nil && req.Body != nil {
-		body, err := io.ReadAll(req.Body)
+	var body []byte
+	if req.Body != nil {
+		var err error
+		body, err = io.ReadAll(req.Body)
+		_ = req.Body.Close() // a buffer of the SDK's
 		if err != nil {
 			return nil, fmt.Errorf("read the request's body: %w", err)
 		}
-		_ = req.Body.Close() // a buffer of the SDK's
+	}
+	if x != nil && x.contents != nil && body != nil {
+		var err error
 		if body, err = replaceContents(body, x.contents); err != nil {
 			return nil, err
 		}
-		req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	}
-	res, err := t.base.RoundTrip(req)
+	wrapped := false
+	if t.assist != nil && x != nil {
+		var err error
+		if body, wrapped, err = t.assist.rewrite(req, x, body); err != nil {
+			return nil, err
+		}
+	}
+	res, err := t.send(req, body)
 	if err != nil || x == nil {
 		return res, err
 	}
@@ -77,12 +88,59 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		x.retryAfter = d
 		x.mu.Unlock()
 	}
-	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind == "text/event-stream" && res.StatusCode == http.StatusOK {
-		res.Body = newEventReader(res.Body, x)
-		res.ContentLength = -1
-		res.Header.Del("Content-Length")
+	if res.StatusCode != http.StatusOK {
+		return res, nil
 	}
+	switch kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); {
+	case kind == "text/event-stream":
+		events := newEventReader(res.Body, x)
+		events.wrapped = wrapped
+		res.Body = events
+	case wrapped:
+		if err := unwrapBody(res); err != nil {
+			return nil, err
+		}
+	default:
+		return res, nil
+	}
+	res.ContentLength = -1
+	res.Header.Del("Content-Length")
 	return res, nil
+}
+
+// send sends req with body, and with an access token when there is a source of them. A
+// token that the service refuses is replaced once: it may have been revoked, or the
+// clocks differ.
+func (t *transport) send(req *http.Request, body []byte) (*http.Response, error) {
+	if t.userAgent != "" {
+		req.Header.Set("User-Agent", t.userAgent)
+	}
+	rejected := ""
+	for {
+		if body != nil {
+			req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+			req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+		}
+		if t.tokens == nil {
+			return t.base.RoundTrip(req)
+		}
+		tok, err := t.tokens.Token(req.Context(), rejected)
+		if err != nil {
+			return nil, err
+		}
+		req.Header.Del("X-Goog-Api-Key")
+		req.Header.Set("Authorization", "Bearer "+tok.Value)
+		if tok.QuotaProject != "" {
+			req.Header.Set("X-Goog-User-Project", tok.QuotaProject)
+		}
+		res, err := t.base.RoundTrip(req)
+		if err != nil || res.StatusCode != http.StatusUnauthorized || rejected != "" {
+			return res, err
+		}
+		_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10)) // so that the connection can be used again
+		_ = res.Body.Close()
+		rejected = tok.Value
+	}
 }
 
 // replaceContents puts contents into the request. The members of the body come in

@@ -25,6 +25,7 @@ type Error struct {
 	Kind    Kind
 	Status  int    // HTTP status, 0 when there was none
 	Code    string // the API's own word, such as RESOURCE_EXHAUSTED; may be empty
+	Reason  string // of google.rpc.ErrorInfo, such as SERVICE_DISABLED; may be empty
 	Message string // the API's or the network's explanation, for the user
 	// RetryAfter is how long the server asks to wait (Retry-After or RetryInfo);
 	// 0 when it does not say.

@@ -58,6 +58,8 @@ type Request struct {
 	// PromptID names the user's prompt this request belongs to; it goes to
 	// backends that want one (Code Assist) and to telemetry.
 	PromptID string
+	// SessionID names the conversation, for backends that want it (Code Assist).
+	SessionID string
 }
 
 // Chunk is one streamed piece of an answer.
