@@ -30,6 +30,8 @@ var commands = map[string]func(*Server, context.Context, commandArgs) (any, erro
 	"redline.cancel":     (*Server).commandCancel,
 	"redline.newSession": (*Server).commandNewSession,
 	"redline.undo":       (*Server).commandUndo,
+	"redline.login":      (*Server).commandLogin,
+	"redline.logout":     (*Server).commandLogout,
 }
 
 func commandNames() []string { return sortedKeys(commands) }

@@ -28,7 +28,6 @@ const (
 	methodProposalGet      = "agent/proposal/get"
 	methodProposalResolve  = "agent/proposal/resolve"
 	methodProposalRevert   = "agent/proposal/revert"
-	methodAuthStatus       = "agent/auth/status"
 	methodModelList        = "agent/model/list"
 	methodToolList         = "agent/tool/list"
 	methodCommandList      = "agent/command/list"
@@ -378,13 +377,6 @@ type EventError struct {
 	Kind    string `json:"kind"`
 	Message string `json:"message"`
 	Status  int    `json:"status,omitempty"` // HTTP, where it is the service's answer
-}
-
-// AuthStatus says how the model is reached.
-type AuthStatus struct {
-	SignedIn bool   `json:"signedIn"`
-	Method   string `json:"method,omitempty"`
-	Message  string `json:"message,omitempty"` // what to do when not signed in
 }
 
 // CommandListParams asks for the custom prompts. A session that is named must be

@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -208,7 +209,7 @@ func (s *Server) plainEvent(x *session, ev agent.Event) {
 	case agent.TurnStarted:
 		x.plain = &plainTurn{}
 		if s.client.progress {
-			x.plain.progress = s.startProgress(ev.TurnID, "Redline")
+			x.plain.progress = s.startProgress(quoted(ev.TurnID), "Redline", true)
 		}
 	case agent.MessageDelta:
 		if x.plain != nil {
@@ -239,10 +240,12 @@ func (s *Server) plainEvent(x *session, ev agent.Event) {
 
 // progressCancel stops the turn whose progress the user cancelled.
 func (s *Server) progressCancel(_ context.Context, p *struct {
-	Token any `json:"token"`
+	Token json.RawMessage `json:"token"`
 },
 ) error {
-	token, _ := p.Token.(string)
+	s.cancelLogin(string(p.Token))
+	var token string
+	_ = json.Unmarshal(p.Token, &token) // a number is none of a turn
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, x := range s.sessions {

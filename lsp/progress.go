@@ -2,10 +2,10 @@ package lsp
 
 import (
 	"context"
+	"encoding/json"
 	"sync"
 	"time"
 
-	"go.lsp.dev/protocol"
 	"go.uber.org/zap"
 )
 
@@ -21,16 +21,18 @@ type progress struct {
 }
 
 // startProgress begins a progress with the given token; it ends by itself with the
-// connection.
-func (s *Server) startProgress(token, title string) *progress {
+// connection. create says that the client does not know the token yet.
+func (s *Server) startProgress(token json.RawMessage, title string, create bool) *progress {
 	p := &progress{more: make(chan struct{}, 1), stop: make(chan struct{})}
 	s.background(func(ctx context.Context) {
-		create, cancel := context.WithTimeout(ctx, 10*time.Second)
-		err := s.conn.Call(create, "window/workDoneProgress/create", &protocol.WorkDoneProgressCreateParams{Token: protocol.String(token)}, nil)
-		cancel()
-		if err != nil {
-			s.log.Debug("progress", zap.Error(err))
-			return
+		if create {
+			wait, cancel := context.WithTimeout(ctx, 10*time.Second)
+			err := s.conn.Call(wait, "window/workDoneProgress/create", map[string]any{"token": token}, nil)
+			cancel()
+			if err != nil {
+				s.log.Debug("progress", zap.Error(err))
+				return
+			}
 		}
 		send := func(kind string, rest map[string]any) {
 			value := map[string]any{"kind": kind}
@@ -72,3 +74,9 @@ func (p *progress) report(text string) {
 }
 
 func (p *progress) end() { p.once.Do(func() { close(p.stop) }) }
+
+// quoted returns s as JSON.
+func quoted(s string) json.RawMessage {
+	b, _ := json.Marshal(s) // a string always can be
+	return b
+}

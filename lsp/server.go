@@ -75,6 +75,8 @@ type Settings struct {
 	Generator func(ctx context.Context) (model.ContentGenerator, error)
 	// Auth tells how the model is reached, without trying.
 	Auth func() (method string, err error)
+	// Account signs the user in and out; nil where that has no meaning.
+	Account Account
 }
 
 // Timing bounds how long the server waits for the client.
@@ -115,6 +117,8 @@ type Server struct {
 	order     []string
 	proposals map[string]*review
 	settled   []string // the proposals whose review is over, in that order
+	login     *login   // that is waiting; nil when none is
+	logins    int      // there have been
 	settings  *loaded  // once asked for
 
 	stopBackground context.CancelFunc // of the settings that count now
@@ -209,6 +213,9 @@ func (s *Server) routes() *rpc.Router {
 	rpc.Handle(r, methodProposalResolve, rpc.Async, s.proposalResolve)
 	rpc.Handle(r, methodProposalRevert, rpc.Async, s.proposalRevert)
 	rpc.Handle(r, methodAuthStatus, rpc.Async, s.authStatus)
+	rpc.Handle(r, methodAuthLogin, rpc.Async, s.authLogin)
+	rpc.Handle(r, methodAuthComplete, rpc.Async, s.authComplete)
+	rpc.Handle(r, methodAuthLogout, rpc.Async, s.authLogout)
 	rpc.Handle(r, methodModelList, rpc.Async, s.modelList)
 	rpc.Handle(r, methodToolList, rpc.Async, s.toolList)
 	rpc.Handle(r, methodCommandList, rpc.Async, s.commandList)

@@ -237,18 +237,6 @@ func sessionError(err error) error {
 	return rpc.Failed("%v", err)
 }
 
-func (s *Server) authStatus(context.Context, *Empty) (AuthStatus, error) {
-	set, err := s.loadSettings()
-	if err != nil {
-		return AuthStatus{}, rpc.Failed("settings: %v", err)
-	}
-	method, err := set.Auth()
-	if err != nil {
-		return AuthStatus{Method: method, Message: err.Error()}, nil
-	}
-	return AuthStatus{SignedIn: true, Method: method}, nil
-}
-
 func (s *Server) toolList(context.Context, *Empty) (ToolList, error) {
 	set, err := s.loadSettings()
 	if err != nil {

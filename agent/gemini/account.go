@@ -249,6 +249,7 @@ func (a *assist) onboard(ctx context.Context, req any, progress func(string)) (s
 		}
 	}
 	if op.Error != nil {
+		op.Error.Code = 0 // it is one of gRPC's, not of HTTP
 		e := op.Error.model(http.StatusForbidden)
 		e.Message = "Code Assist could not set up the account: " + e.Message
 		return "", e

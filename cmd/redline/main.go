@@ -50,6 +50,7 @@ func commands() []command {
 		{"mcp", "list", "the MCP servers of the settings and how they are", runMCP},
 		{"memory", "show | list", "the instructions (GEMINI.md, AGENTS.md) that are read", runMemory},
 		{"trust", "[list | add | parent | deny | remove] [DIR]", "the folders you trust", runTrust},
+		{"auth", "login | status | logout", "sign in to the model's service, and out", runAuth},
 		{"version", "", "print the version", runVersion},
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"redline/agent"
+	"redline/cmd/internal/signin"
 	"redline/lsp"
 	"redline/workspace"
 )
@@ -72,7 +73,7 @@ func runRun(ctx context.Context, std stdio, args []string) int {
 	if *trustRun {
 		trusted.store.TrustRun()
 	}
-	set, err := trustedSettings(std.getenv, trusted.folders, trusted.folderTrust, modelName, log)
+	set, err := trustedSettings(std.getenv, trusted.folders, trusted.folderTrust, signin.NewUser(std.getenv, versionString()), modelName, log)
 	if err != nil {
 		return fail(std, exitFailed, "%v", err)
 	}

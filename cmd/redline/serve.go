@@ -13,6 +13,7 @@ import (
 	"redline/agent/retry"
 	"redline/agent/slash"
 	"redline/cmd/internal/config"
+	"redline/cmd/internal/signin"
 	"redline/lsp"
 	"redline/lsp/rpc"
 	"redline/tools"
@@ -40,11 +41,11 @@ func runServe(ctx context.Context, std stdio, args []string) int {
 	if restore, err := zap.RedirectStdLogAt(log, zap.DebugLevel); err == nil { // the SDK logs there
 		defer restore()
 	}
-	trusted := newTrust(std.getenv)
+	trusted, user := newTrust(std.getenv), signin.NewUser(std.getenv, versionString())
 	opt := lsp.Options{
 		Version: versionString(), Log: log, Review: *review, Trust: trusted,
 		Settings: func(folders []string) (lsp.Settings, error) {
-			return trustedSettings(std.getenv, folders, trusted, *modelName, log)
+			return trustedSettings(std.getenv, folders, trusted, user, *modelName, log)
 		},
 	}
 	if *trace != "" {
@@ -61,12 +62,14 @@ func runServe(ctx context.Context, std stdio, args []string) int {
 // sessionSettings reads what sessions in the given folders start with, as far as the
 // folders are trusted without anybody being asked.
 func sessionSettings(getenv func(string) string, folders []string, modelName string, log *zap.Logger) (lsp.Settings, error) {
-	return trustedSettings(getenv, folders, newTrust(getenv), modelName, log)
+	return trustedSettings(getenv, folders, newTrust(getenv), signin.NewUser(getenv, versionString()), modelName, log)
 }
 
-// trustedSettings is sessionSettings as far as the folders are trusted by now.
-func trustedSettings(getenv func(string) string, folders []string, trusted *folderTrust, modelName string, log *zap.Logger) (lsp.Settings, error) {
-	cfg, err := config.Source{Getenv: getenv, Folders: folders, Trust: trusted.store}.Load()
+// trustedSettings is sessionSettings as far as the folders are trusted by now, for a
+// user who may have handed over a key.
+func trustedSettings(getenv func(string) string, folders []string, trusted *folderTrust, user *signin.User, modelName string, log *zap.Logger) (lsp.Settings, error) {
+	source := config.Source{Getenv: getenv, Folders: folders, Trust: trusted.store}
+	cfg, err := source.Load()
 	if err != nil {
 		return lsp.Settings{}, err
 	}
@@ -76,15 +79,15 @@ func trustedSettings(getenv func(string) string, folders []string, trusted *fold
 	if modelName == "" {
 		modelName = cfg.Model
 	}
-	c := newConnector(cfg)
+	account := user.Account(source.Load)
 	reg := registry(getenv).Filter(cfg.CoreTools, cfg.ExcludedTools)
 	set := lsp.Settings{
 		Model: modelName, MaxTurns: cfg.MaxSessionTurns, Review: cfg.Review, ReviewAt: cfg.ReviewAt,
 		Retry:     retry.Options{MaxAttempts: cfg.Retry.MaxAttempts, Initial: cfg.Retry.Initial, Max: cfg.Retry.MaxDelay},
-		Generator: c.generator, Auth: c.status,
+		Generator: account.Generator, Auth: account.Auth, Account: account,
 		Commands: commandPolicy(cfg), Tools: reg,
 		CorrectEdits: cfg.CorrectEdits,
-		Conversation: conversation(getenv, cfg, trusted, func() string { m, _ := c.status(); return m }),
+		Conversation: conversation(getenv, cfg, trusted, func() string { m, _ := account.Auth(); return m }),
 	}
 	set.Slash = &slash.Set{User: cfg.UserCommands, Project: cfg.ProjectCommands, Trusted: cfg.Trust == workspace.Trusted}
 	var bring []bringer

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"redline/agent/geminitest"
+	"redline/cmd/internal/signin"
 	"redline/lsp/lsptest"
 )
 
@@ -109,7 +110,7 @@ func TestServeMainJob(t *testing.T) {
 func TestServeNoKey(t *testing.T) {
 	e := binary(t, nil, lsptest.Options{})
 	_, turn := ask(e, "hello")
-	if status, message := end(t, e, turn); status != "failed" || message != noKey {
+	if status, message := end(t, e, turn); status != "failed" || message != signin.NoKey {
 		t.Errorf("turn %s: %q", status, message)
 	}
 }

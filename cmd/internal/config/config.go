@@ -75,6 +75,10 @@ type Config struct {
 
 	Retry Retry // redline.retry
 
+	// ClientID and ClientSecret are the OAuth client that Login with Google uses
+	// (redline.auth.clientId, redline.auth.clientSecret), of the user only.
+	ClientID, ClientSecret string
+
 	// Trust is what is known of the workspace's folders. Unless it is
 	// [workspace.Trusted] the workspace's own settings counted only where they make
 	// things stricter, and LeftOut names what else there is, for the user.
@@ -84,6 +88,7 @@ type Config struct {
 	modelConfigs map[string]any // modelConfigs so far
 
 	noTrust bool // security.folderTrust.enabled is false: every folder is trusted
+	project bool // the file being read is the workspace's
 	strict  bool // only keys that make things stricter are read now
 }
 
@@ -101,6 +106,21 @@ func Home(getenv func(string) string) string {
 	}
 	if h, err := os.UserHomeDir(); err == nil {
 		return filepath.Join(h, ".gemini")
+	}
+	return ""
+}
+
+// StateDir returns the folder of what redline itself keeps of the user, such as a
+// sign-in; empty when there is none.
+func StateDir(getenv func(string) string) string {
+	if h := getenv("REDLINE_HOME"); h != "" {
+		return h
+	}
+	if d := getenv("XDG_STATE_HOME"); filepath.IsAbs(d) {
+		return filepath.Join(d, "redline")
+	}
+	if h, err := os.UserHomeDir(); err == nil {
+		return filepath.Join(h, ".local", "state", "redline")
 	}
 	return ""
 }
@@ -144,6 +164,7 @@ func (s Source) Load() (*Config, error) {
 	}
 	c.Env = env
 	if file := projectFile(dir, "settings.json", home); file != "" {
+		c.project = true
 		if err := c.readProject(file); err != nil {
 			return nil, err
 		}
@@ -306,6 +327,8 @@ var settings = map[string]func(*Config, any) error{
 	"redline.compressionThreshold": func(c *Config, v any) error { return share(&c.CompressAt, v) },
 	"redline.contextWindow":        func(c *Config, v any) error { return count(&c.Window, v) },
 	"redline.retry.stallMs":        func(c *Config, v any) error { return millis(&c.Retry.Stall, v) },
+	"redline.auth.clientId":        func(c *Config, v any) error { return c.usersText(&c.ClientID, "redline.auth.clientId", v) },
+	"redline.auth.clientSecret":    func(c *Config, v any) error { return c.usersText(&c.ClientSecret, "redline.auth.clientSecret", v) },
 	"redline.retry.maxAttempts":    func(c *Config, v any) error { return count(&c.Retry.MaxAttempts, v) },
 	"redline.retry.initialDelayMs": func(c *Config, v any) error { return millis(&c.Retry.Initial, v) },
 	"redline.retry.maxDelayMs":     func(c *Config, v any) error { return millis(&c.Retry.MaxDelay, v) },
@@ -354,6 +377,15 @@ func millis(dst *time.Duration, v any) error {
 	}
 	*dst = time.Duration(n) * time.Millisecond
 	return nil
+}
+
+// usersText is text for what a project must not set.
+func (c *Config) usersText(dst *string, key string, v any) error {
+	if c.project {
+		c.Warnings = append(c.Warnings, key+" counts in the user's settings only; the project's is ignored")
+		return nil
+	}
+	return text(dst, v)
 }
 
 func text(dst *string, v any) error {

@@ -15,6 +15,8 @@ import (
 type Env struct {
 	own  func(string) string
 	file map[string]string
+	// users says that file is the user's own, not the project's.
+	users bool
 	// withheld are the variables of ours that a .env file sets and that do not count,
 	// because the folder is not trusted; sorted.
 	withheld []string
@@ -77,7 +79,7 @@ func LoadEnv(own func(string) string, dir, home string, trusted bool) (*Env, err
 			})
 			slices.Sort(e.withheld)
 		}
-		e.file = vars
+		e.file, e.users = vars, home != "" && p == filepath.Join(home, ".env")
 		break
 	}
 	return e, nil
@@ -115,3 +117,16 @@ func (e *Env) Get(name string) string {
 	}
 	return e.file[name]
 }
+
+// Users returns the variable's value as the user set it, in the environment or in their
+// own .env file; a project's does not count. It is for what must not be chosen by a
+// project, such as where tokens of the user are sent.
+func (e *Env) Users(name string) string {
+	if v := e.own(name); v != "" || !e.users {
+		return v
+	}
+	return e.file[name]
+}
+
+// Own returns the variable's value in the environment of the process itself.
+func (e *Env) Own(name string) string { return e.own(name) }
