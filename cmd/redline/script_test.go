@@ -7,11 +7,12 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"redline/agent/geminitest"
+	"redline/agent/googletest"
 )
 
 // TestMain lets the scripts call this very program as redline.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"redline": main})
+	testscript.Main(m, map[string]func(){"redline": main, "browse": browse})
 }
 
 // The scripts in testdata/script are what the command line promises.
@@ -21,9 +22,15 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("REDLINE_HOME", env.WorkDir+"/home")
 			env.Setenv("NO_COLOR", "1")
-			for _, v := range []string{"GEMINI_API_KEY", "GOOGLE_API_KEY", "GEMINI_MODEL", "GOOGLE_GEMINI_BASE_URL", "HTTPS_PROXY"} {
+			for _, v := range []string{
+				"GEMINI_API_KEY", "GOOGLE_API_KEY", "GEMINI_MODEL", "GOOGLE_GEMINI_BASE_URL", "HTTPS_PROXY",
+				"GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_GCA", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION", "GOOGLE_APPLICATION_CREDENTIALS",
+				"CLOUD_SHELL", "DISPLAY", "WAYLAND_DISPLAY", "BROWSER", "NO_BROWSER",
+			} {
 				env.Setenv(v, "")
 			}
+			env.Setenv("CLOUDSDK_CONFIG", env.WorkDir+"/gcloud")
+			env.Values[googleKey{}] = new(*googletest.Server)
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
@@ -35,6 +42,10 @@ func TestScripts(t *testing.T) {
 				}
 				startFake(ts, ts.ReadFile(args[0]))
 			},
+			"google":    scriptGoogle,
+			"nosecrets": scriptSecrets,
+			"exec-code": scriptCode,
+			"settings":  scriptSettings,
 		},
 	})
 }

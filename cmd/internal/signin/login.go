@@ -59,11 +59,13 @@ func (a *Account) wanted(cfg *config.Config, req lsp.AuthLoginParams) (string, e
 		return APIKey, nil
 	case cfg.AuthType != "":
 		return ParseMethod(cfg.AuthType)
-	case clientID(cfg) != "":
-		return LoginOAuth, nil
 	}
 	kept, _ := a.user.vault.Load() // unreadable: as if there were nothing
-	return choose(cfg, a.user.handedKey(), kept)
+	method, err := choose(cfg, a.user.handedKey(), kept)
+	if method == APIKey && clientID(cfg) != "" && cfg.Env.Get("GEMINI_API_KEY") == "" {
+		return LoginOAuth, nil // somebody with a client, and no key to try, wants to log in
+	}
+	return method, err
 }
 
 // overruled explains why another method than the one just signed in with counts.
