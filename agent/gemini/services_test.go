@@ -243,7 +243,7 @@ func TestCodeAssistAccounts(t *testing.T) {
 func TestCodeAssistAdmissionEnds(t *testing.T) {
 	fake := geminitest.New(t, geminitest.Say("Hello."))
 	srv := googletest.New(t, fake)
-	srv.Set(func(s *googletest.State) { s.Tier, s.FreeTier, s.Onboarding = "", true, 1 << 30 })
+	srv.Set(func(s *googletest.State) { s.Tier, s.FreeTier, s.Onboarding = "", true, 1<<30 })
 	c := assist(t, srv, "")
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)

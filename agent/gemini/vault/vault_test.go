@@ -118,12 +118,16 @@ func TestEmptyIsRemoved(t *testing.T) {
 // What cannot be opened is an error for readers, and replaced by the next sign-in.
 func TestUnreadable(t *testing.T) {
 	for name, spoil := range map[string]func(dir string) error{
-		"other key":  func(dir string) error { return os.WriteFile(filepath.Join(dir, "credentials.key"), make([]byte, 32), 0o600) },
-		"no key":     func(dir string) error { return os.Remove(filepath.Join(dir, "credentials.key")) },
-		"short key":  func(dir string) error { return os.WriteFile(filepath.Join(dir, "credentials.key"), []byte("x"), 0o600) },
-		"no file":    func(dir string) error { return os.WriteFile(filepath.Join(dir, "credentials"), nil, 0o600) },
-		"cut short":  func(dir string) error { return os.Truncate(filepath.Join(dir, "credentials"), 30) },
-		"other text": func(dir string) error { return os.WriteFile(filepath.Join(dir, "credentials"), []byte(`{"apiKey":"k"}`), 0o600) },
+		"other key": func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, "credentials.key"), make([]byte, 32), 0o600)
+		},
+		"no key":    func(dir string) error { return os.Remove(filepath.Join(dir, "credentials.key")) },
+		"short key": func(dir string) error { return os.WriteFile(filepath.Join(dir, "credentials.key"), []byte("x"), 0o600) },
+		"no file":   func(dir string) error { return os.WriteFile(filepath.Join(dir, "credentials"), nil, 0o600) },
+		"cut short": func(dir string) error { return os.Truncate(filepath.Join(dir, "credentials"), 30) },
+		"other text": func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, "credentials"), []byte(`{"apiKey":"k"}`), 0o600)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
