@@ -360,8 +360,7 @@ func (w *world) revert() {
 	}
 	p := done[w.rng.IntN(len(done))]
 	params := map[string]any{"proposalId": p.ProposalID}
-	all := w.chance(60)
-	if !all {
+	if w.chance(40) {
 		f := p.Files[w.rng.IntN(len(p.Files))]
 		params["targets"] = []any{map[string]any{"hunkId": f.Hunks[w.rng.IntN(len(f.Hunks))].HunkID}}
 	}
@@ -371,14 +370,15 @@ func (w *world) revert() {
 		w.note("not reverted: %v", err)
 		return
 	}
-	if all && after.State == "reverted" {
-		for _, f := range p.Files {
-			text := w.textOf(f.URI)
-			for _, h := range f.Hunks {
-				for _, t := range anchors(h.NewText) {
-					if h.State == "accepted" && !strings.Contains(h.OldText, t) && strings.Contains(text, t) {
-						w.t.Errorf("all of %s is reverted, but %s is in %s:\n%s", p.ProposalID, t, f.URI, text)
-					}
+	for i, f := range p.Files {
+		text := w.textOf(f.URI)
+		for j, h := range f.Hunks {
+			if h.State != "accepted" || after.Files[i].Hunks[j].State != "rejected" {
+				continue
+			}
+			for _, t := range anchors(h.NewText) {
+				if !strings.Contains(h.OldText, t) && strings.Contains(text, t) {
+					w.t.Errorf("%s of %s is taken back, but %s is in %s:\n%s", h.HunkID, p.ProposalID, t, f.URI, text)
 				}
 			}
 		}

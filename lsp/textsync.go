@@ -20,12 +20,24 @@ func keyOf(u string) (key, path string) {
 	return u, ""
 }
 
-func (s *Server) didOpen(_ context.Context, p *protocol.DidOpenTextDocumentParams) error {
-	u := strings.Clone(string(p.TextDocument.URI))
+// didOpenParams is DidOpenTextDocumentParams with the URI as the client spells it: the
+// protocol package escapes it anew, and a client may know a document by one spelling
+// only.
+type didOpenParams struct {
+	TextDocument struct {
+		URI        string `json:"uri"`
+		LanguageID string `json:"languageId"`
+		Version    int32  `json:"version"`
+		Text       string `json:"text"`
+	} `json:"textDocument"`
+}
+
+func (s *Server) didOpen(_ context.Context, p *didOpenParams) error {
+	u := strings.Clone(p.TextDocument.URI)
 	key, path := keyOf(u)
 	s.ws.Put(&workspace.Document{
 		Key: key, URI: u, Path: path, Version: p.TextDocument.Version,
-		Language: strings.Clone(string(p.TextDocument.LanguageID)), Text: strings.Clone(p.TextDocument.Text),
+		Language: strings.Clone(p.TextDocument.LanguageID), Text: strings.Clone(p.TextDocument.Text),
 	})
 	return nil
 }
