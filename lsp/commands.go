@@ -32,6 +32,9 @@ var commands = map[string]func(*Server, context.Context, commandArgs) (any, erro
 	"redline.undo":       (*Server).commandUndo,
 	"redline.login":      (*Server).commandLogin,
 	"redline.logout":     (*Server).commandLogout,
+	"redline.showDiff":   (*Server).commandShowDiff,
+	"redline.openChat":   (*Server).commandOpenChat,
+	"redline.send":       (*Server).commandSend,
 }
 
 func commandNames() []string { return sortedKeys(commands) }
@@ -184,107 +187,4 @@ func (s *Server) commandNewSession(context.Context, commandArgs) (any, error) {
 		return nil, err
 	}
 	return wireInfo(x.Info()), nil
-}
-
-// codeAction offers, where a hunk of an open proposal stands, to accept or reject
-// it, and for diagnostics to have them fixed. Clients with a plugin show hunks
-// their own way.
-func (s *Server) codeAction(_ context.Context, p *protocol.CodeActionParams) ([]*protocol.CodeAction, error) {
-	out := []*protocol.CodeAction{}
-	u := string(p.TextDocument.URI)
-	quickfix := protocol.CodeActionKindQuickFix
-	add := func(title, command string, args map[string]any) {
-		raw, err := json.Marshal(args)
-		if err != nil {
-			return // maps of strings
-		}
-		out = append(out, &protocol.CodeAction{
-			Title: title, Kind: &quickfix,
-			Command: protocol.Command{Title: title, Command: command, Arguments: []protocol.LSPAny{protocol.LSPAny(raw)}},
-		})
-	}
-	if !s.client.proposals {
-		for _, h := range s.hunksIn(u) {
-			if h.rng.End.Line < p.Range.Start.Line || h.rng.Start.Line > p.Range.End.Line {
-				continue
-			}
-			hunk := map[string]string{"hunkId": h.id}
-			file := map[string]string{"fileId": h.file}
-			add("Redline: accept this hunk", "redline.accept", map[string]any{"proposalId": h.proposal, "target": hunk})
-			add("Redline: reject this hunk", "redline.reject", map[string]any{"proposalId": h.proposal, "target": hunk})
-			add("Redline: accept all of this file", "redline.accept", map[string]any{"proposalId": h.proposal, "target": file})
-			add("Redline: reject all of this file", "redline.reject", map[string]any{"proposalId": h.proposal, "target": file})
-			add("Redline: accept everything", "redline.accept", map[string]any{"proposalId": h.proposal, "target": "all"})
-			add("Redline: reject everything", "redline.reject", map[string]any{"proposalId": h.proposal, "target": "all"})
-		}
-	}
-	if len(p.Context.Diagnostics) > 0 {
-		var texts []string
-		for _, d := range p.Context.Diagnostics {
-			texts = append(texts, diagnosticText(d))
-		}
-		add("Redline: fix this", "redline.fix", map[string]any{"uri": u, "range": p.Range, "text": strings.Join(texts, "; ")})
-	}
-	return out, nil
-}
-
-// codeLens shows the pending hunks of a document to clients without a plugin.
-func (s *Server) codeLens(_ context.Context, p *protocol.CodeLensParams) ([]*protocol.CodeLens, error) {
-	out := []*protocol.CodeLens{}
-	if s.client.proposals {
-		return out, nil
-	}
-	for _, h := range s.hunksIn(string(p.TextDocument.URI)) {
-		for _, c := range []struct{ title, command string }{{"✓ Accept", "redline.accept"}, {"✗ Reject", "redline.reject"}} {
-			raw, err := json.Marshal(map[string]any{"proposalId": h.proposal, "target": map[string]string{"hunkId": h.id}})
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, &protocol.CodeLens{
-				Range:   protocol.Range{Start: h.rng.Start, End: h.rng.Start},
-				Command: protocol.Command{Title: c.title, Command: c.command, Arguments: []protocol.LSPAny{protocol.LSPAny(raw)}},
-			})
-		}
-	}
-	return out, nil
-}
-
-// placedHunk is a pending hunk and where it stands.
-type placedHunk struct {
-	proposal, file, id string
-	rng                protocol.Range
-}
-
-// hunksIn returns the pending hunks in a document.
-func (s *Server) hunksIn(u string) []placedHunk {
-	key, _ := keyOf(u)
-	e := s.encoder()
-	var out []placedHunk
-	for _, p := range s.openProposals() {
-		for _, f := range p.Files {
-			if workspace.Key(f.Path) != key {
-				continue
-			}
-			now, _ := f.Current()
-			m := newMapper(now, e.encoding)
-			for _, h := range f.Hunks {
-				if h.State == workspace.Pending {
-					out = append(out, placedHunk{p.ID, f.ID, h.ID, m.rng(h.Start, h.End)})
-				}
-			}
-		}
-	}
-	return out
-}
-
-func diagnosticText(d protocol.Diagnostic) string {
-	raw, err := json.Marshal(d.Message)
-	if err != nil {
-		return ""
-	}
-	var text string
-	if json.Unmarshal(raw, &text) != nil {
-		return string(raw)
-	}
-	return text
 }

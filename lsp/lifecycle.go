@@ -70,6 +70,9 @@ func declared(p *protocol.InitializeParams) client {
 		c.rename = slices.Contains(w.WorkspaceEdit.ResourceOperations, protocol.ResourceOperationKindRename)
 		c.remove = slices.Contains(w.WorkspaceEdit.ResourceOperations, protocol.ResourceOperationKindDelete)
 	}
+	if w := caps.Workspace; w != nil && w.CodeLens != nil {
+		c.lensRefresh = w.CodeLens.RefreshSupport != nil && *w.CodeLens.RefreshSupport
+	}
 	if w := caps.Window; w != nil {
 		c.progress = w.WorkDoneProgress != nil && *w.WorkDoneProgress
 		c.showDoc = w.ShowDocument.Support

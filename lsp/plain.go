@@ -4,12 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"go.lsp.dev/protocol"
-	"go.lsp.dev/uri"
 	"go.uber.org/zap"
 
 	"redline/agent"
@@ -168,26 +165,6 @@ func (s *Server) summary(p *workspace.Proposal) string {
 	return b.String()
 }
 
-// showDiff opens the unified diff of p in the editor, from a file outside of the
-// workspace that is left for the system to clean up.
-func (s *Server) showDiff(ctx context.Context, p *workspace.Proposal) error {
-	text := s.encoder().unified(p, func(h *workspace.Hunk) bool { return h.State == workspace.Pending })
-	dir, err := os.MkdirTemp("", "redline-")
-	if err != nil {
-		return err
-	}
-	file := filepath.Join(dir, "proposal.diff")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		return err
-	}
-	if !s.client.showDoc {
-		s.showMessage(ctx, protocol.MessageTypeInfo, "The difference is in "+file)
-		return nil
-	}
-	var res protocol.ShowDocumentResult
-	return s.conn.Call(ctx, "window/showDocument", &protocol.ShowDocumentParams{URI: uri.File(file)}, &res)
-}
-
 func (s *Server) showMessage(ctx context.Context, t protocol.MessageType, text string) {
 	if err := s.conn.Notify(ctx, "window/showMessage", &protocol.ShowMessageParams{Type: t, Message: text}); err != nil {
 		s.log.Debug("window/showMessage", zap.Error(err))
@@ -213,7 +190,10 @@ func (s *Server) plainEvent(x *session, ev agent.Event) {
 		}
 	case agent.MessageDelta:
 		if x.plain != nil {
-			x.plain.answer.Add(b)
+			piece := x.plain.answer.Add(b)
+			if x.chat != nil {
+				x.chat.add(piece)
+			}
 		}
 	case agent.ToolUpdated:
 		if x.plain != nil && x.plain.progress != nil && b.Status == agent.CallRunning {
@@ -223,6 +203,9 @@ func (s *Server) plainEvent(x *session, ev agent.Event) {
 		if x.plain == nil {
 			return
 		}
+		if x.chat != nil {
+			defer func(t *chatTurn) { x.chat = nil; t.end(b) }(x.chat)
+		}
 		if x.plain.progress != nil {
 			x.plain.progress.end()
 		}
@@ -230,7 +213,7 @@ func (s *Server) plainEvent(x *session, ev agent.Event) {
 		case b.Status == agent.Failed || b.Status == agent.Limit:
 			s.showMessage(s.root, protocol.MessageTypeError, "Redline: "+b.Err.Error())
 		case b.Status == agent.Completed:
-			if text := strings.TrimSpace(x.plain.answer.String()); text != "" {
+			if text := strings.TrimSpace(x.plain.answer.String()); text != "" && x.chat == nil {
 				s.showMessage(s.root, protocol.MessageTypeInfo, text)
 			}
 		}

@@ -41,6 +41,9 @@ type Options struct {
 	// Review overrides how plain clients review (WIRE.md §6): auto, annotations,
 	// message or codeAction.
 	Review string
+	// Folder is where documents are kept that the editor is shown: differences and
+	// chats. A temporary folder when empty.
+	Folder string
 	// Tap sees every message, for --trace.
 	Tap func(rpc.Direction, []byte)
 	// Timing of the requests to the client; zero values are useful.
@@ -119,7 +122,10 @@ type Server struct {
 	settled   []string // the proposals whose review is over, in that order
 	login     *login   // that is waiting; nil when none is
 	logins    int      // there have been
-	settings  *loaded  // once asked for
+	docs      documents
+	chats     map[string]string // session of each chat document, by its key
+	hints     hints
+	settings  *loaded // once asked for
 
 	stopBackground context.CancelFunc // of the settings that count now
 	trust          trustState
@@ -139,6 +145,7 @@ type client struct {
 	rename      bool  // … rename
 	remove      bool  // … delete
 	progress    bool  // window.workDoneProgress
+	lensRefresh bool  // workspace.codeLens.refreshSupport
 	showDoc     bool  // window.showDocument
 	approve     bool  // it answers agent/approve
 	ask         bool  // it answers agent/ask
@@ -172,6 +179,7 @@ func Serve(ctx context.Context, rw io.ReadWriteCloser, opt Options) int {
 	cancel()
 	s.closeSessions()
 	s.bg.Wait()
+	s.dropDocuments()
 	return s.conn.ExitCode()
 }
 
@@ -241,6 +249,7 @@ type session struct {
 
 	mu    sync.Mutex
 	plain *plainTurn // the running turn of a plain client
+	chat  *chatTurn  // its answer goes to the chat document; nil when it does not
 }
 
 func (s *Server) session(id string) (*session, error) {

@@ -95,6 +95,9 @@ func (s *Server) emit(x *session, ev agent.Event) {
 	if !x.direct {
 		s.plainEvent(x, ev)
 	}
+	if _, ok := ev.Body.(agent.ProposalUpdated); ok {
+		s.hint()
+	}
 }
 
 func (s *Server) sessionNew(_ context.Context, p *SessionNewParams) (SessionInfo, error) {

@@ -44,6 +44,7 @@ func runServe(ctx context.Context, std stdio, args []string) int {
 	trusted, user := newTrust(std.getenv), signin.NewUser(std.getenv, versionString())
 	opt := lsp.Options{
 		Version: versionString(), Log: log, Review: *review, Trust: trusted,
+		Folder: documentsFolder(std.getenv),
 		Settings: func(folders []string) (lsp.Settings, error) {
 			return trustedSettings(std.getenv, folders, trusted, user, *modelName, log)
 		},
@@ -57,6 +58,21 @@ func runServe(ctx context.Context, std stdio, args []string) int {
 		opt.Tap = newTracer(f).tap
 	}
 	return lsp.Serve(ctx, rpc.Pair(std.in, writeCloser{std.out}), opt)
+}
+
+// documentsFolder returns where differences and chats are kept for the editor to
+// open; empty when no folder of the user's is known, which means a temporary one.
+func documentsFolder(getenv func(string) string) string {
+	if dir := getenv("REDLINE_HOME"); dir != "" {
+		return filepath.Join(dir, "documents")
+	}
+	if dir := getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "redline", "documents")
+	}
+	if home, err := os.UserHomeDir(); err == nil {
+		return filepath.Join(home, ".local", "state", "redline", "documents")
+	}
+	return ""
 }
 
 // sessionSettings reads what sessions in the given folders start with, as far as the
