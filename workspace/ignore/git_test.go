@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sort"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -31,6 +32,13 @@ func TestAgainstGit(t *testing.T) {
 	}
 	home := noGlobalGit(t)
 	trees := *treesFlag
+	if text := os.Getenv("REDLINE_LONG"); text != "" { // as many times as much
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			t.Fatalf("REDLINE_LONG is %q, and must be a whole number from 1 on", text)
+		}
+		trees *= n
+	}
 	if testing.Short() {
 		trees = min(trees, 40)
 	}
