@@ -64,7 +64,7 @@ func prepareGlob(v *workspace.View, p globParams) (*Call, error) {
 			if got.Ignored > 0 {
 				text += fmt.Sprintf(" (%d ignored files match)", got.Ignored)
 			}
-			return &Result{Text: text, Display: "No files found"}, nil
+			return &Result{Text: text + unreadable(got.Unreadable), Display: "No files found"}, nil
 		}
 		var b strings.Builder
 		fmt.Fprintf(&b, "Found %d file(s) matching %q within %s, sorted by modification time (newest first):", got.Total, p.Pattern, where)
@@ -78,6 +78,6 @@ func prepareGlob(v *workspace.View, p globParams) (*Call, error) {
 		if got.Ignored > 0 {
 			fmt.Fprintf(&b, "\n(%d more are ignored)", got.Ignored)
 		}
-		return &Result{Text: b.String(), Display: fmt.Sprintf("Found %d files", got.Total)}, nil
+		return &Result{Text: b.String() + unreadable(got.Unreadable), Display: fmt.Sprintf("Found %d files", got.Total)}, nil
 	}}, nil
 }

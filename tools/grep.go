@@ -85,8 +85,25 @@ func prepareGrep(v *workspace.View, p grepParams) (*Call, error) {
 			}
 		}
 		text, summary := grepText(p, got, root, scope)
-		return &Result{Text: text, Display: summary}, nil
+		return &Result{Text: text + unreadable(got.Unreadable), Display: summary}, nil
 	}}, nil
+}
+
+// unreadable words what a search had to pass over.
+func unreadable(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	const most = 5
+	shown := make([]string, 0, most)
+	for _, n := range names[:min(len(names), most)] {
+		shown = append(shown, printable(n))
+	}
+	text := "\n(could not be read: " + strings.Join(shown, ", ")
+	if n := len(names) - most; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text + ")"
 }
 
 func grepText(p grepParams, got *search.GrepResult, root string, scope search.Scope) (text, summary string) {

@@ -171,6 +171,7 @@ func resolve(v *workspace.View, p string) (string, error) {
 
 // readError words an error of reading path for the model.
 func readError(path string, err error) error {
+	path = printable(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return fmt.Errorf("file not found: %s; use glob or list_directory to find the right path", path)

@@ -207,7 +207,7 @@ func (s *schema) check(spec *Spec, args json.RawMessage) (json.RawMessage, error
 // values are returned as they are.
 func convert(v json.RawMessage, want string) json.RawMessage {
 	var str string
-	isString := json.Unmarshal(v, &str) == nil
+	isString := len(v) > 0 && v[0] == '"' && json.Unmarshal(v, &str) == nil
 	switch want {
 	case "integer":
 		t := string(v)

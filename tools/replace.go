@@ -45,10 +45,10 @@ func prepareReplace(v *workspace.View, p replaceParams) (*Call, error) {
 	if strings.TrimSpace(p.FilePath) == "" {
 		return nil, errors.New("file_path is empty")
 	}
-	if !filepath.IsAbs(p.FilePath) {
-		abs := p.FilePath
-		if r, err := v.Resolve(p.FilePath); err == nil {
-			abs = r
+	if !filepath.IsAbs(workspace.Unquoted(p.FilePath)) {
+		abs, err := v.Resolve(p.FilePath)
+		if err != nil {
+			return nil, err
 		}
 		return nil, fmt.Errorf("file_path must be absolute; did you mean %s?", abs)
 	}

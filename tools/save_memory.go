@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"unicode"
 
 	"redline/workspace"
 	"redline/workspace/diff"
@@ -33,6 +34,12 @@ func SaveMemory(file string) Tool {
 "required":["fact"]}`),
 	}, func(v *workspace.View, p saveMemoryParams) (*Call, error) {
 		fact := strings.Join(strings.Fields(p.Fact), " ") // one line: it must not open a section
+		fact = strings.Map(func(r rune) rune {
+			if unicode.IsControl(r) {
+				return -1 // such as terminal escapes
+			}
+			return r
+		}, fact)
 		fact = strings.TrimSpace(strings.TrimLeft(fact, "-*+# "))
 		switch {
 		case fact == "":

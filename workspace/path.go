@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -30,9 +31,12 @@ func (s *Snapshot) Resolve(p string) (string, error) {
 	if strings.IndexByte(p, 0) >= 0 {
 		return "", &PathError{p, fmt.Sprintf("path %q holds a NUL byte, which no file name can", p)}
 	}
-	abs := p
+	if scheme, _, ok := strings.Cut(p, "://"); ok && !strings.ContainsAny(scheme, "/ ") {
+		return "", &PathError{p, fmt.Sprintf("%q is a URI; give the path of a file instead", p)}
+	}
+	abs := Unquoted(p)
 	if !filepath.IsAbs(abs) {
-		abs = filepath.Join(s.folders[0].path, p)
+		abs = filepath.Join(s.folders[0].path, abs)
 	}
 	abs = filepath.Clean(abs)
 	if !s.contains(abs, false) {
@@ -46,6 +50,17 @@ func (s *Snapshot) Resolve(p string) (string, error) {
 		return "", s.outside(p)
 	}
 	return abs, nil
+}
+
+// Unquoted returns the name that a quoted one stands for: names with line breaks or
+// invalid UTF-8 in them are listed in Go's notation, and so can be given that way.
+func Unquoted(p string) string {
+	if len(p) > 2 && p[0] == '"' && strings.IndexByte(p, '\\') > 0 {
+		if name, err := strconv.Unquote(p); err == nil && strings.IndexByte(name, 0) < 0 {
+			return name
+		}
+	}
+	return p
 }
 
 func (s *Snapshot) outside(p string) error {

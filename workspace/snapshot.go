@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"sort"
+	"syscall"
 
 	"redline/workspace/text"
 )
@@ -126,7 +127,8 @@ func (s *Snapshot) Exists(path string) bool {
 		return true
 	}
 	_, err := os.Lstat(path)
-	return err == nil
+	// What cannot be looked at, because of permissions for one, may well be there.
+	return !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)
 }
 
 // Hash names a text: two texts with the same hash are the same.
