@@ -33,6 +33,9 @@ type Approval struct {
 	Title   string // what would be done, in one line
 	Detail  string // Markdown
 	Options []Option
+	// Unasked says how the user can allow this without being asked, as an imperative;
+	// empty when a mode is enough.
+	Unasked string
 }
 
 // Subject is what an [Approval] is about.
@@ -104,9 +107,15 @@ func (s *Session) ask(ctx context.Context, t *turn, c *call, a Approval) (Option
 // permit asks for what a call needs consent for, unless it was given before.
 func (s *Session) permit(ctx context.Context, t *turn, c *call, p *tools.Permission) error {
 	mode, _ := s.settings()
-	missing := slices.DeleteFunc(slices.Clone(p.Keys), func(k string) bool { return s.allowedKeys[p.Subject+" "+k] })
-	if mode == ModeYolo || (len(p.Keys) > 0 && len(missing) == 0) {
+	if c.guarded.allowed {
 		return nil
+	}
+	missing := slices.DeleteFunc(slices.Clone(p.Keys), func(k string) bool { return s.allowedKeys[p.Subject+" "+k] })
+	if mode == ModeYolo && c.guarded.ask == "" || (len(p.Keys) > 0 && len(missing) == 0) {
+		return nil
+	}
+	if c.guarded.ask != "" {
+		p.Detail = strings.TrimSpace(p.Detail + "\n\nAsked because " + c.guarded.ask + ".")
 	}
 	a := Approval{
 		Subject: Subject{Type: p.Subject, Tool: c.fc.Name, Keys: p.Keys}, Title: c.title, Detail: p.Detail,

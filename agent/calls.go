@@ -38,6 +38,7 @@ type call struct {
 
 	change   *tools.Change // staged, waiting for the verdict
 	reviewed bool          // the verdict is there
+	guarded  guarded       // what the user's rules say of it
 	answered bool          // the response said that it is staged; the verdict is told later
 }
 
@@ -62,6 +63,10 @@ func (s *Session) runCalls(ctx context.Context, t *turn, fcs []model.FunctionCal
 		}
 		var wg sync.WaitGroup
 		for _, c := range calls[i:j] {
+			if err := s.guard(ctx, t, view, c); err != nil {
+				s.finish(t, c, "", err)
+				continue
+			}
 			wg.Go(func() { s.runCall(ctx, t, view, c) })
 		}
 		wg.Wait()
@@ -71,6 +76,7 @@ func (s *Session) runCalls(ctx context.Context, t *turn, fcs []model.FunctionCal
 		}
 		i = j
 	}
+	s.closeOnce()
 	if s.reviewsAtTurn() {
 		s.keep(t, view, calls)
 	} else {
@@ -132,11 +138,15 @@ func (s *Session) runCall(ctx context.Context, t *turn, view *workspace.View, c 
 	c.title, c.locations = prepared.Title, prepared.Locations
 	if mode, _ := s.settings(); mode == ModePlan && !inPlan(c.kind) {
 		c.status = CallRejected
-		s.finish(t, c, "", errors.New("the session is in plan mode, in which nothing is changed; describe what you would do instead, and the user will switch the mode"))
+		s.finish(t, c, "", errPlan)
 		return
 	}
-	if prepared.Permission != nil {
-		if err := s.permit(ctx, t, c, prepared.Permission); err != nil {
+	permission := prepared.Permission
+	if permission == nil && c.guarded.ask != "" && c.kind != tools.KindExecute && c.kind != tools.KindEdit {
+		permission = &tools.Permission{Subject: "tool", Keys: []string{c.fc.Name}}
+	}
+	if permission != nil {
+		if err := s.permit(ctx, t, c, permission); err != nil {
 			s.finish(t, c, "", err)
 			return
 		}

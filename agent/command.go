@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"redline/tools"
+	"redline/tools/secret"
 	"redline/tools/shell"
 )
 
@@ -33,7 +34,7 @@ func (s *Session) runCommand(ctx context.Context, t *turn, c *call, cmd *tools.C
 	s.update(t, c)
 
 	line := shell.Command{
-		Line: cmd.Line, Dir: cmd.Dir, Env: shell.Environ(os.Environ()),
+		Line: cmd.Line, Dir: cmd.Dir, Env: shell.Environ(s.opt.Env.Clean(os.Environ())),
 		Timeout: silence, MaxOutput: maxCommandOutput, KillDelay: killDelay,
 	}
 	shown := 0
@@ -44,7 +45,7 @@ func (s *Session) runCommand(ctx context.Context, t *turn, c *call, cmd *tools.C
 		if shown += len(text); shown > maxLiveOutput {
 			text += "\n[further output is not shown as it comes]\n"
 		}
-		s.emit(t.id, ToolOutput{CallID: c.id, Text: text})
+		s.emit(t.id, ToolOutput{CallID: c.id, Text: secret.Redact(text, s.opt.Secrets...)})
 	}
 	var logFile string
 	if cmd.Background {
@@ -61,6 +62,7 @@ func (s *Session) runCommand(ctx context.Context, t *turn, c *call, cmd *tools.C
 		s.finish(t, c, "", err)
 		return
 	}
+	r.Output = secret.Redact(r.Output, s.opt.Secrets...)
 	if len(r.Background) > 0 {
 		s.background = append(s.background, r.Leftover())
 	}
@@ -77,11 +79,14 @@ func (s *Session) runCommand(ctx context.Context, t *turn, c *call, cmd *tools.C
 
 // approveCommand returns nil when the command may run.
 func (s *Session) approveCommand(ctx context.Context, t *turn, c *call, cmd *tools.Command, unsaved []string) error {
-	policy := shell.Policy{Allow: append(slices.Clone(s.opt.Commands.Allow), s.allowedPrefixes...), Deny: s.opt.Commands.Deny}
+	policy := shell.Policy{Allow: append(slices.Clone(s.opt.Commands.Allow), s.allowedPrefixes...), Deny: s.opt.Commands.Deny, AllowAll: s.opt.Commands.AllowAll}
 	d := policy.Decide(cmd.Line)
 	if d.Blocked {
 		c.status = CallRejected
 		return fmt.Errorf("the user's settings forbid this command: %s. It was not run; do not try it in another way", d.Reason)
+	}
+	if c.guarded.ask != "" {
+		d.Reason = c.guarded.ask
 	}
 	a := Approval{
 		Subject: Subject{Type: "command", Tool: c.fc.Name, Command: cmd.Line, Directory: cmd.Dir, Roots: d.Roots},
@@ -96,10 +101,18 @@ func (s *Session) approveCommand(ctx context.Context, t *turn, c *call, cmd *too
 	if consented, err := s.trustCommand(ctx, t, c, a); err != nil || consented {
 		return err
 	}
-	if mode, _ := s.settings(); mode == ModeYolo || !d.Confirm {
+	if c.guarded.allowed {
 		return nil
 	}
-	if len(d.Prefixes) > 0 {
+	mode, _ := s.settings()
+	asked := c.guarded.ask != "" && (c.guarded.always || shell.Policy{Allow: s.allowedPrefixes}.Decide(cmd.Line).Confirm)
+	if !asked && (mode == ModeYolo || !d.Confirm) {
+		return nil
+	}
+	if c.guarded.ask != "" {
+		a.Unasked = "allow it by a rule in redline.policy of the settings"
+	}
+	if len(d.Prefixes) > 0 && !c.guarded.always {
 		a.Options = append(a.Options, Option{"session", "Allow " + strings.Join(d.Prefixes, ", ") + " in this session", OptionSession})
 	}
 	a.Options = append(a.Options, Option{"reject", "Reject", OptionReject})

@@ -77,7 +77,7 @@ func (s *Session) attach(ctx context.Context, t *turn, text string) []model.Part
 	if len(paths) == 0 {
 		return others
 	}
-	res, err := tools.ReadMany(ctx, v, paths)
+	res, err := tools.ReadMany(ctx, s.mentionView(v, paths), paths)
 	if err != nil {
 		return nil // only the context's, which ends the turn
 	}

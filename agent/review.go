@@ -74,6 +74,9 @@ func (s *Session) propose(t *turn, view *workspace.View) *workspace.Proposal {
 // auto reports whether edits are applied without asking.
 func (s *Session) auto(editing []*call) bool {
 	mode, _ := s.settings()
+	if slices.ContainsFunc(editing, func(c *call) bool { return c.guarded.ask != "" }) {
+		return false
+	}
 	return mode == ModeYolo || mode == ModeAutoEdit && !slices.ContainsFunc(editing, func(c *call) bool { return c.change.Ask })
 }
 

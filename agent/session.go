@@ -20,6 +20,8 @@ import (
 	"redline/agent/retry"
 	"redline/agent/slash"
 	"redline/tools"
+	"redline/tools/policy"
+	"redline/tools/secret"
 	"redline/tools/shell"
 	"redline/workspace"
 )
@@ -69,6 +71,12 @@ type Options struct {
 	Saver     Saver    // nil: nothing can be saved
 	// Trust knows whether the folders are trusted; nil: they are.
 	Trust TrustKeeper
+	// Env says which variables commands get, and Secrets what is masked in what they
+	// print, beside what looks like a key: our own credentials.
+	Env     secret.Env
+	Secrets []string
+	// Policy is the user's rules, and which files are sensitive.
+	Policy policy.Policy
 	// Commands says which command lines run without asking, and which never.
 	Commands shell.Policy
 	Emit     func(Event) // called in order, from one goroutine at a time; must not block for long
@@ -134,8 +142,11 @@ type Session struct {
 	allowedPrefixes []string
 	allowedKeys     map[string]bool
 	background      []shell.Leftover
-	awaited         bool // the tools that come by themselves had their time
-	toldTrust       bool // what is left out of an untrusted folder was said
+	awaited         bool            // the tools that come by themselves had their time
+	guardMu         sync.Mutex      // of open
+	open            map[string]bool // keys of paths whose content the user has allowed; true: for the session
+
+	toldTrust bool // what is left out of an untrusted folder was said
 
 	instructions instructions
 
@@ -206,7 +217,7 @@ func NewSession(opt Options) *Session {
 		opt.Model = DefaultModel
 	}
 	now := opt.Now()
-	return &Session{opt: opt, id: opt.ID, created: now, updated: now, mode: opt.Mode, at: opt.ReviewAt, model: opt.Model, reviews: map[*lateReview]bool{}, allowedKeys: map[string]bool{}}
+	return &Session{opt: opt, id: opt.ID, created: now, updated: now, mode: opt.Mode, at: opt.ReviewAt, model: opt.Model, reviews: map[*lateReview]bool{}, allowedKeys: map[string]bool{}, open: map[string]bool{}}
 }
 
 // NewID returns a fresh identifier that sorts by time.

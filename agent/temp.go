@@ -38,6 +38,7 @@ func (s *Session) tempFile(pattern string) (string, error) {
 // newView returns what the tools read from now on.
 func (s *Session) newView() *workspace.View {
 	v := workspace.NewView(s.opt.Workspace.Snapshot())
+	v.Withheld = s.withheld
 	s.tempMu.Lock()
 	defer s.tempMu.Unlock()
 	if s.temp != "" {

@@ -22,6 +22,8 @@ import (
 	"redline/agent/slash"
 	"redline/lsp/rpc"
 	"redline/tools"
+	"redline/tools/policy"
+	"redline/tools/secret"
 	"redline/tools/shell"
 	"redline/workspace"
 )
@@ -59,7 +61,10 @@ type Settings struct {
 	Retry    retry.Options
 	// CorrectEdits is the settings key redline.correctEdits; see [agent.Options].
 	CorrectEdits bool
-	Commands     shell.Policy // tools.allowed and tools.exclude, as far as they are about commands
+	Policy       policy.Policy // redline.policy and redline.sensitiveFiles
+	Env          secret.Env    // what commands get of the environment
+	Secrets      []string      // masked in what commands print
+	Commands     shell.Policy  // tools.allowed and tools.exclude, as far as they are about commands
 	// Conversation is what the settings say about how sessions talk to the model.
 	Conversation agent.Conversation
 	// Tools are what the session offers; Options.Tools when nil.
@@ -80,6 +85,17 @@ type Settings struct {
 	Auth func() (method string, err error)
 	// Account signs the user in and out; nil where that has no meaning.
 	Account Account
+}
+
+// Configure puts what the settings say into the options of a session, but for what a
+// session may have of its own: model, mode and when it is reviewed.
+func (set Settings) Configure(o *agent.Options) {
+	o.Tools = set.Tools
+	o.Generator, o.Commands, o.Retry, o.MaxTurns = set.Generator, set.Commands, set.Retry, set.MaxTurns
+	o.Policy, o.Env, o.Secrets = set.Policy, set.Env, set.Secrets
+	o.Slash, o.Resources = set.Slash, set.Resources
+	o.CorrectEdits, o.Conversation = set.CorrectEdits, set.Conversation
+	o.Ready = set.Ready
 }
 
 // Timing bounds how long the server waits for the client.

@@ -64,14 +64,14 @@ func (s *Server) newSession(mode, modelName, reviewAt string, direct bool) (*ses
 	s.runBackground(set)
 	x := &session{direct: direct}
 	opt := agent.Options{
-		Workspace: s.ws, Reviewer: s, Approver: s, Saver: s, Asker: s,
+		Workspace: s.ws, Reviewer: s, Approver: s, Saver: s, News: s.news, Asker: s,
 		Emit: func(ev agent.Event) { s.emit(x, ev) },
 		Mode: m, Model: strings.Clone(modelName), ReviewAt: agent.ReviewAt(strings.Clone(reviewAt)),
 	}
 	if s.opt.Trust != nil {
 		opt.Trust = &trustKeeper{s: s, used: set}
 	}
-	s.configure(&opt, set.Settings)
+	set.Configure(&opt)
 	x.Session = agent.NewSession(opt)
 	id := x.Info().ID
 	s.mu.Lock()

@@ -136,7 +136,7 @@ func (k *trustKeeper) Renew() (func(*agent.Options), error) {
 	}
 	k.used = l
 	k.s.runBackground(l)
-	return func(o *agent.Options) { k.s.configure(o, l.Settings) }, nil
+	return func(o *agent.Options) { l.Configure(o) }, nil
 }
 
 // loaded are settings as they were read while the folders were, or were not, trusted.
@@ -193,15 +193,4 @@ func (s *Server) runBackground(l *loaded) {
 			s.background(func(context.Context) { l.Background(ctx) })
 		}
 	})
-}
-
-// configure puts into o what the settings say. It is called for each session at its
-// start, and again whenever the settings have changed between two of its turns.
-func (s *Server) configure(o *agent.Options, set Settings) {
-	o.Tools = set.Tools
-	o.Generator, o.Commands, o.Retry, o.MaxTurns = set.Generator, set.Commands, set.Retry, set.MaxTurns
-	o.Slash, o.Resources = set.Slash, set.Resources
-	o.News = s.news
-	o.CorrectEdits, o.Conversation = set.CorrectEdits, set.Conversation
-	o.Ready = set.Ready
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"redline/agent/agenttest"
+	"redline/agent/model"
 	"redline/lsp"
 	"redline/lsp/lsptest"
 	"redline/tools"
@@ -152,7 +153,7 @@ func TestTrust(t *testing.T) {
 				}
 			}
 			for i, r := range m.Requests() {
-				if got := len(r.Config.Tools[0].FunctionDeclarations) == 1; got != c.trusted {
+				if got := !offers(r, "grep_search"); got != c.trusted {
 					t.Errorf("request %d: the folder's settings count: %v", i, got)
 				}
 			}
@@ -192,7 +193,7 @@ func TestTrustSet(t *testing.T) {
 	turn(session)
 	turn(other)
 	for i, r := range m.Requests() {
-		if got := len(r.Config.Tools[0].FunctionDeclarations) == 1; got != (i > 0) {
+		if got := !offers(r, "grep_search"); got != (i > 0) {
 			t.Errorf("request %d: the folder's settings count: %v", i, got)
 		}
 	}
@@ -206,4 +207,13 @@ func TestTrustSet(t *testing.T) {
 	if f.begun != 2 || len(f.over) > 0 || f.settings != 2 {
 		t.Errorf("%d backgrounds begun, %d ended; settings read %d times", f.begun, len(f.over)+1, f.settings)
 	}
+}
+
+func offers(r *model.Request, tool string) bool {
+	for _, d := range r.Config.Tools[0].FunctionDeclarations {
+		if d.Name == tool {
+			return true
+		}
+	}
+	return false
 }

@@ -56,6 +56,9 @@ func prepareGrep(v *workspace.View, p grepParams) (*Call, error) {
 	if err != nil {
 		return nil, err
 	}
+	if v.Withholds(abs) {
+		return nil, readError(abs, workspace.ErrWithheld)
+	}
 	title := fmt.Sprintf("%q", p.Pattern)
 	if p.Path != "" {
 		title += " in " + v.Rel(abs)
@@ -67,6 +70,9 @@ func prepareGrep(v *workspace.View, p grepParams) (*Call, error) {
 		o := search.GrepOptions{
 			Scope: scope, Pattern: p.Pattern, Fixed: p.Fixed, CaseSensitive: p.CaseSensitive,
 			MaxMatches: maxMatches, MaxLine: maxMatchBytes,
+		}
+		if v.Withheld != nil {
+			o.Withhold = func(rel string) bool { return v.Withheld(filepath.Join(root, filepath.FromSlash(rel))) }
 		}
 		if p.Include != "" {
 			o.Include = []string{p.Include}
@@ -116,6 +122,7 @@ func grepText(p grepParams, got *search.GrepResult, root string, scope search.Sc
 		if got.Ignored > 0 {
 			text += fmt.Sprintf(" (%d files searched, %d ignored)", got.Searched, got.Ignored)
 		}
+		text += withheldNote(got)
 		return text, "No matches found"
 	}
 	noun := "matches"
@@ -156,5 +163,14 @@ func grepText(p grepParams, got *search.GrepResult, root string, scope search.Sc
 	if n := got.Matches - got.Shown; n > 0 {
 		fmt.Fprintf(&b, "\n[%d more matches not shown; narrow the pattern, the path or the filter]", n)
 	}
+	b.WriteString(withheldNote(got))
 	return b.String(), summary
+}
+
+// withheldNote says that files were not looked into.
+func withheldNote(got *search.GrepResult) string {
+	if got.Withheld == 0 {
+		return ""
+	}
+	return fmt.Sprintf("\n[%d files that may hold secrets were not searched; name one as path, and the user is asked]", got.Withheld)
 }

@@ -65,6 +65,9 @@ func prepareReadFile(v *workspace.View, p readFileParams) (*Call, error) {
 }
 
 func readFile(v *workspace.View, path string, p readFileParams) (*Result, error) {
+	if v.Withholds(path) {
+		return nil, readError(path, workspace.ErrWithheld)
+	}
 	if mime := mediaType(path); mime != "" {
 		data, _, err := workspace.ReadBytes(path)
 		if err != nil {
@@ -183,6 +186,8 @@ func readError(path string, err error) error {
 		return fmt.Errorf("%s is no regular file (a directory or device); use list_directory for a directory", path)
 	case errors.Is(err, text.ErrBinary):
 		return fmt.Errorf("%s is a binary file", path)
+	case errors.Is(err, workspace.ErrWithheld):
+		return fmt.Errorf("%s may hold secrets, and the user has not allowed it to be read; go on without it", path)
 	}
 	return fmt.Errorf("cannot read %s: %w", path, err)
 }

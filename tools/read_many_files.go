@@ -114,6 +114,10 @@ func readMany(ctx context.Context, v *workspace.View, p readManyFilesParams) (*R
 			break
 		}
 		name := printable(v.Rel(f.path))
+		if v.Withholds(f.path) {
+			skipped = append(skipped, name+" (it may hold secrets; name it by its path, and the user is asked)")
+			continue
+		}
 		if mime := mediaType(f.path); mime != "" && !f.named {
 			skipped = append(skipped, name+" ("+mime+"; name it to have it)")
 			continue

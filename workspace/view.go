@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 
@@ -26,6 +27,9 @@ type View struct {
 	// Readable are further folders, outside of the workspace, whose files may be
 	// read; see [View.ResolveRead].
 	Readable []string
+	// Withheld says of which files the content is not to be given out; nil: of none.
+	// It is called side by side. Names are no secret.
+	Withheld func(path string) bool
 
 	staged map[string]*stagedFile // by the key of the name the tools know it by
 	order  []*stagedFile
@@ -40,8 +44,23 @@ func NewView(s *Snapshot) *View {
 // Empty reports whether nothing is staged.
 func (v *View) Empty() bool { return len(v.order) == 0 }
 
-// Read returns the text file at path with the staged edits in it.
+// ErrWithheld says that the user has not allowed a file's content to be read.
+var ErrWithheld = errors.New("the user has not allowed this file to be read")
+
+// Withholds reports whether the content of the file at path is withheld, by this name
+// or by the one that its symbolic links lead to.
+func (v *View) Withholds(path string) bool {
+	if v.Withheld == nil {
+		return false
+	}
+	return v.Withheld(path) || v.Withheld(Key(path))
+}
+
+// Read returns the text file at path with the staged edits in it, or [ErrWithheld].
 func (v *View) Read(path string) (*File, error) {
+	if v.Withholds(path) {
+		return nil, fmt.Errorf("open %s: %w", path, ErrWithheld)
+	}
 	key := Key(path)
 	st := v.staged[key]
 	switch {

@@ -89,13 +89,11 @@ func runRun(ctx context.Context, std stdio, args []string) int {
 	}
 	set.Conversation.Alone = true // nobody sends a next prompt
 	printer, review := newPrinter(output, std, ws), &headless{mode: mode}
-	s := agent.NewSession(agent.Options{
-		Workspace: ws, Tools: set.Tools, Generator: set.Generator,
-		Reviewer: review, Approver: review, Trust: trusted, Commands: set.Commands, Emit: printer.event, Mode: m, Model: set.Model, MaxSteps: *maxTurns, Retry: set.Retry,
-		CorrectEdits: set.CorrectEdits,
-		Slash:        set.Slash, Resources: set.Resources,
-		Conversation: set.Conversation,
-	})
+	opt := agent.Options{
+		Workspace: ws, Reviewer: review, Approver: review, Trust: trusted, Emit: printer.event, Mode: m, Model: set.Model, MaxSteps: *maxTurns,
+	}
+	set.Configure(&opt)
+	s := agent.NewSession(opt)
 	defer s.Close()
 	if _, err := s.Prompt(ctx, agent.Message{Text: prompt}); err != nil {
 		return printer.early(err)

@@ -102,6 +102,7 @@ func trustedSettings(getenv func(string) string, folders []string, trusted *fold
 		Retry:     retry.Options{MaxAttempts: cfg.Retry.MaxAttempts, Initial: cfg.Retry.Initial, Max: cfg.Retry.MaxDelay},
 		Generator: account.Generator, Auth: account.Auth, Account: account,
 		Commands: commandPolicy(cfg), Tools: reg,
+		Policy: cfg.Policy, Env: cfg.CommandEnv, Secrets: cfg.Env.Secrets(),
 		CorrectEdits: cfg.CorrectEdits,
 		Conversation: conversation(getenv, cfg, trusted, func() string { m, _ := account.Auth(); return m }),
 	}

@@ -18,6 +18,9 @@ type GrepOptions struct {
 	// Include keeps the files that match one of these globs; those with a leading `!` keep files out. A glob without a
 	// slash is matched against the name at any depth, others against the path from Dir or from Root. Case counts.
 	Include []string
+	// Withhold, if set, says which files by path relative to the root are not looked
+	// into. It is called side by side, and not for a file that Dir names.
+	Withhold func(rel string) bool
 	// Context is how many lines to give before and after each match.
 	Context int
 	// MaxMatches bounds the matching lines returned, the first in the order of the result; 0 means no bound.
@@ -44,6 +47,7 @@ type GrepResult struct {
 	Searched     int // text files looked at
 	Binary       int // files passed over because of a NUL in their first 8 KB
 	Ignored      int // files left out by a rule; those below an ignored directory are not counted
+	Withheld     int // files left out by Withhold
 	// Unreadable names what could not be read, or not to its end, sorted.
 	Unreadable []string
 }
@@ -112,6 +116,7 @@ func Grep(ctx context.Context, opts GrepOptions) (*GrepResult, error) {
 		}
 		r.Searched += w.searched
 		r.Binary += w.binary
+		r.Withheld += w.withheld
 		r.Matches += w.matches
 		r.MatchedFiles += w.matched
 		r.AtLeast = r.AtLeast || w.atLeast

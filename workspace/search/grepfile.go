@@ -17,9 +17,9 @@ type grepper struct {
 	finder           *lineFinder
 	buf              []byte // reused from file to file
 
-	searched, binary, matches, matched int
-	atLeast                            bool
-	unreadable                         []string
+	searched, binary, matches, matched, withheld int
+	atLeast                                      bool
+	unreadable                                   []string
 }
 
 const (
@@ -39,14 +39,22 @@ func (g *grepper) wants(rel, name string) bool {
 		}
 	}
 	if len(g.include) == 0 {
-		return true
+		return !g.withholds(rel)
 	}
 	for _, f := range g.include {
 		if f.matches(rel, name) {
-			return true
+			return !g.withholds(rel)
 		}
 	}
 	return false
+}
+
+func (g *grepper) withholds(rel string) bool {
+	if g.opts.Withhold == nil || g.target.file || !g.opts.Withhold(rel) {
+		return false
+	}
+	g.withheld++
+	return true
 }
 
 func (g *grepper) overlay(rel string, o overlay) {

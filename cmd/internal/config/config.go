@@ -19,6 +19,8 @@ import (
 
 	"redline/agent/models"
 	"redline/cmd/internal/trust"
+	"redline/tools/policy"
+	"redline/tools/secret"
 	"redline/workspace"
 )
 
@@ -35,7 +37,6 @@ func (e *FileError) Unwrap() error { return e.Err }
 
 // Config is what is set, all sources merged.
 type Config struct {
-	Env      *Env
 	Warnings []string // unknown keys and the like
 
 	AuthType        string // security.auth.selectedType
@@ -78,6 +79,12 @@ type Config struct {
 	// ClientID and ClientSecret are the OAuth client that Login with Google uses
 	// (redline.auth.clientId, redline.auth.clientSecret), of the user only.
 	ClientID, ClientSecret string
+
+	Policy policy.Policy // redline.policy and redline.sensitiveFiles
+	Env    *Env
+	// CommandEnv is security.environmentVariableRedaction: what commands get of the
+	// environment. A project that is not trusted can only block.
+	CommandEnv secret.Env
 
 	// Trust is what is known of the workspace's folders. Unless it is
 	// [workspace.Trusted] the workspace's own settings counted only where they make
@@ -268,6 +275,18 @@ var settings = map[string]func(*Config, any) error{
 		c.noTrust = !on
 		return nil
 	},
+	"security.environmentVariableRedaction.enabled": func(c *Config, v any) error {
+		on, ok := v.(bool)
+		if !ok {
+			return fmt.Errorf("must be true or false, not %v", v)
+		}
+		c.CommandEnv.Off = !on
+		return nil
+	},
+	"security.environmentVariableRedaction.allowed": func(c *Config, v any) error { return texts(&c.CommandEnv.Allowed, v) },
+	"security.environmentVariableRedaction.blocked": func(c *Config, v any) error { return texts(&c.CommandEnv.Blocked, v) },
+	"redline.policy":             func(c *Config, v any) error { return c.rules(v) },
+	"redline.sensitiveFiles":     func(c *Config, v any) error { return c.sensitive(v) },
 	"security.auth.selectedType": func(c *Config, v any) error { return text(&c.AuthType, v) },
 	"model.name":                 func(c *Config, v any) error { return text(&c.Model, v) },
 	"model.maxSessionTurns": func(c *Config, v any) error {

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/joho/godotenv"
+
+	"redline/tools/secret"
 )
 
 // Env answers what an environment variable is: the process' own first, then the
@@ -101,6 +103,17 @@ func readEnv(file string) (map[string]string, error) {
 		return nil, &FileError{file, err}
 	}
 	return vars, nil
+}
+
+// Secrets returns the values of the credentials there are.
+func (e *Env) Secrets() []string {
+	var out []string
+	for _, name := range secret.Own {
+		if v := e.Get(name); v != "" {
+			out = append(out, v)
+		}
+	}
+	return out
 }
 
 // Get returns the variable's value, empty when it is not set.

@@ -13,7 +13,9 @@ import (
 
 // stricter are the settings that count of a workspace nobody trusts, because they
 // can only make things stricter.
-var stricter = map[string]bool{"tools.exclude": true}
+var stricter = map[string]bool{
+	"tools.exclude": true, "redline.policy": true, "redline.sensitiveFiles": true, "security.environmentVariableRedaction.blocked": true,
+}
 
 // judge finds out whether the workspace is trusted. The user's settings are read.
 func (c *Config) judge(s Source, home string) error {
@@ -49,6 +51,9 @@ func projectFile(dir, name, home string) string {
 // readProject reads the workspace's settings: all of them when it is trusted, else
 // those that make things stricter, and then a broken file is no reason to stop.
 func (c *Config) readProject(file string) error {
+	c.project = true
+	defer func() { c.project = false }()
+	c.Policy.ProjectAllows = c.Trust == workspace.Trusted
 	if c.Trust == workspace.Trusted {
 		return c.read(file)
 	}
