@@ -75,7 +75,7 @@ func declared(p *protocol.InitializeParams) client {
 	}
 	if w := caps.Window; w != nil {
 		c.progress = w.WorkDoneProgress != nil && *w.WorkDoneProgress
-		c.showDoc = w.ShowDocument.Support
+		c.showDoc = w.ShowDocument != nil && w.ShowDocument.Support
 	}
 	var exp struct {
 		Redline *clientExt `json:"redline"`

@@ -18,6 +18,7 @@ type tracer struct {
 func newTracer(w io.Writer) *tracer { return &tracer{out: w} }
 
 func (t *tracer) tap(d rpc.Direction, body []byte) {
+	body = redacted(body)
 	line := struct {
 		Time      string          `json:"time"`
 		Direction string          `json:"direction"`
