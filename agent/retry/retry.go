@@ -135,7 +135,8 @@ func (g *generator) Stream(ctx context.Context, req *model.Request) iter.Seq2[*m
 					failed = err
 					break
 				}
-				handedOn = true
+				// A chunk with nothing to show may come again.
+				handedOn = handedOn || len(chunk.Parts) > 0
 				if !yield(chunk, nil) {
 					return
 				}
