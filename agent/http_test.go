@@ -32,6 +32,7 @@ type over struct {
 
 	mu     sync.Mutex
 	events []agent.Event
+	seeing func(agent.Event) // see watch
 	ended  chan agent.TurnEnded
 }
 
@@ -72,7 +73,11 @@ func newOver(t *testing.T, change func(*agent.Options), steps ...geminitest.Step
 func (o *over) emit(ev agent.Event) {
 	o.mu.Lock()
 	o.events = append(o.events, ev)
+	seeing := o.seeing
 	o.mu.Unlock()
+	if seeing != nil {
+		seeing(ev)
+	}
 	if end, ok := ev.Body.(agent.TurnEnded); ok {
 		o.ended <- end
 	}
@@ -98,6 +103,13 @@ func (o *over) turn(text string, items ...agent.ContextItem) agent.TurnEnded {
 		o.t.Fatal(err)
 	}
 	return <-o.ended
+}
+
+// watch has f called for each event, on the session's goroutine.
+func (o *over) watch(f func(agent.Event)) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.seeing = f
 }
 
 // said returns what was shown of the answers.

@@ -23,10 +23,12 @@ type exchange struct {
 	promptID string          // of the user's prompt, for Code Assist
 	session  string          // likewise
 
-	mu         sync.Mutex
-	parts      [][]json.RawMessage // of the events the SDK has not handed up yet
-	retryAfter time.Duration
-	streamErr  *model.Error // what the stream itself said before it ended
+	mu    sync.Mutex
+	parts [][]json.RawMessage // of the events the SDK has not handed up yet
+	// finishMessage is the candidate's, which the SDK loses.
+	finishMessage string
+	retryAfter    time.Duration
+	streamErr     *model.Error // what the stream itself said before it ended
 }
 
 type exchangeKey struct{}
@@ -168,6 +170,7 @@ func (x *exchange) event(data []byte) error {
 			Content struct {
 				Parts []json.RawMessage `json:"parts"`
 			} `json:"content"`
+			FinishMessage string `json:"finishMessage"`
 		} `json:"candidates"`
 		Error *apiError `json:"error"`
 	}
@@ -185,6 +188,9 @@ func (x *exchange) event(data []byte) error {
 	var parts []json.RawMessage
 	if len(wire.Candidates) > 0 {
 		parts = wire.Candidates[0].Content.Parts
+		if m := wire.Candidates[0].FinishMessage; m != "" {
+			x.finishMessage = m
+		}
 	}
 	x.parts = append(x.parts, parts)
 	return nil
@@ -197,6 +203,7 @@ func (x *exchange) chunk(res *genai.GenerateContentResponse) (*model.Chunk, erro
 	if len(x.parts) > 0 {
 		raw, x.parts = x.parts[0], x.parts[1:]
 	}
+	finishMessage := x.finishMessage
 	x.mu.Unlock()
 	c := &model.Chunk{Usage: res.UsageMetadata, ModelVersion: res.ModelVersion}
 	for _, r := range raw {
@@ -211,7 +218,9 @@ func (x *exchange) chunk(res *genai.GenerateContentResponse) (*model.Chunk, erro
 	}
 	if len(res.Candidates) > 0 {
 		cand := res.Candidates[0]
-		c.FinishReason, c.FinishMessage = cand.FinishReason, cand.FinishMessage
+		if c.FinishReason = cand.FinishReason; c.FinishReason != "" {
+			c.FinishMessage = finishMessage
+		}
 		c.Grounding, c.URLContext = cand.GroundingMetadata, cand.URLContextMetadata
 	}
 	return c, nil
