@@ -294,7 +294,7 @@ func (s *Server) asExpected(files []*sent) bool {
 		switch {
 		case x.op == nil:
 		case !s.can(x.file.Op):
-			if x.file.Op == workspace.OpRename && !x.arrived(snap) {
+			if x.file.Op == workspace.OpRename && !x.arrived(snap) || x.unsaved && !x.opDone(snap) {
 				return false
 			}
 			continue // the rest comes afterwards

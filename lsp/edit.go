@@ -62,6 +62,10 @@ func (b *editBuilder) file(f *workspace.FileChange) (first, last []protocol.Docu
 		u, version = b.uriOf(f.NewPath), nil
 		edits = []protocol.TextDocumentEditElement{b.text(op, protocol.TextEdit{NewText: all})}
 	}
+	if op != nil && f.Op == workspace.OpDelete && !b.remove && version != nil && !onDisk(f.At()) {
+		// A buffer that was never saved: empty, there is nothing of it left.
+		edits = []protocol.TextDocumentEditElement{b.text(op, protocol.TextEdit{Range: m.rng(0, len(now))})}
+	}
 	if len(edits) > 0 {
 		if f.Op == workspace.OpCreate && version == nil && b.create {
 			c := &protocol.CreateFile{URI: u, Kind: "create"} // the package's own default would decode as a text edit

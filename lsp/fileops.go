@@ -74,12 +74,12 @@ func (s *Server) conflictWithNewFiles(p *workspace.Proposal) {
 }
 
 // opDone reports whether the operation of x is done, by what is on the disk; of a
-// document that never was there, by whether it is open.
+// document that never was there, by whether it holds anything.
 func (x *sent) opDone(snap *workspace.Snapshot) bool {
 	if x.file.Op == workspace.OpDelete {
 		if x.unsaved {
-			_, open := snap.Document(x.file.Path)
-			return !open
+			d, open := snap.Document(x.file.Path)
+			return !open || d.Text == ""
 		}
 		return !onDisk(x.file.Path)
 	}
@@ -140,7 +140,10 @@ func (s *Server) removeFor(ctx context.Context, x *sent) error {
 			return fmt.Errorf("the editor cannot rename files, and the text did not arrive in %s", x.file.NewPath)
 		}
 	}
-	if x.unsaved {
+	if x.unsaved && x.file.Op == workspace.OpDelete {
+		if x.opDone(snap) {
+			return nil
+		}
 		return fmt.Errorf("%s was never saved; it is gone when the user closes its buffer", path)
 	}
 	if d, open := snap.Document(path); open && d.Text != x.before {
