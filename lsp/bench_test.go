@@ -6,11 +6,17 @@ import (
 	"testing"
 
 	"redline/agent/agenttest"
+	"redline/lsp"
 	"redline/lsp/lsptest"
 )
 
-// BenchmarkEvents streams an answer of 20,000 chunks to an editor.
-func BenchmarkEvents(b *testing.B) {
+// BenchmarkEvents streams an answer of 20,000 chunks to an editor, watched for loops,
+// and BenchmarkEventsUnwatched without.
+func BenchmarkEvents(b *testing.B) { benchmarkEvents(b, false) }
+
+func BenchmarkEventsUnwatched(b *testing.B) { benchmarkEvents(b, true) }
+
+func benchmarkEvents(b *testing.B, allowLoops bool) {
 	const chunks = 20_000
 	text := make([]string, chunks)
 	for i := range text {
@@ -20,7 +26,14 @@ func BenchmarkEvents(b *testing.B) {
 	for range 200 {
 		steps = append(steps, agenttest.Step{Text: text})
 	}
-	e := lsptest.NewEditor(b, server(agenttest.NewModel(steps...), nil), lsptest.Options{})
+	e := lsptest.NewEditor(b, server(agenttest.NewModel(steps...), func(o *lsp.Options) {
+		plain := o.Settings
+		o.Settings = func(dirs []string) (lsp.Settings, error) {
+			set, err := plain(dirs)
+			set.Conversation.AllowLoops = allowLoops
+			return set, err
+		}
+	}), lsptest.Options{})
 	session := newSession(e)
 	for b.Loop() {
 		ended(e, prompt(e, session, "go"))

@@ -290,7 +290,7 @@ func (c *Client) ListModels(ctx context.Context) ([]model.Info, error) {
 		if talks {
 			out = append(out, model.Info{
 				Name: name, DisplayName: m.DisplayName,
-				InputLimit: int(m.InputTokenLimit), OutputLimit: int(m.OutputTokenLimit),
+				InputLimit: int(m.InputTokenLimit), OutputLimit: int(m.OutputTokenLimit), Thinking: m.Thinking,
 			})
 		}
 	}
