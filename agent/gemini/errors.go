@@ -147,19 +147,3 @@ func redact(s, key string) string {
 	}
 	return string(bytes.ReplaceAll([]byte(s), []byte(key), []byte("[key]")))
 }
-
-// retryAfter reads the Retry-After header (RFC 9110, section 10.2.3), fractions of
-// a second allowed.
-func retryAfter(h http.Header, now time.Time) time.Duration {
-	v := strings.TrimSpace(h.Get("Retry-After"))
-	if v == "" {
-		return 0
-	}
-	if s, err := strconv.ParseFloat(v, 64); err == nil && s > 0 && s < 1e6 {
-		return time.Duration(s * float64(time.Second))
-	}
-	if t, err := http.ParseTime(v); err == nil && t.After(now) {
-		return t.Sub(now)
-	}
-	return 0
-}

@@ -85,7 +85,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil || x == nil {
 		return res, err
 	}
-	if d := retryAfter(res.Header, time.Now()); d > 0 {
+	if d := model.RetryAfter(res.Header, time.Now()); d > 0 {
 		x.mu.Lock()
 		x.retryAfter = d
 		x.mu.Unlock()
