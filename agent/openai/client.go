@@ -25,7 +25,7 @@ import (
 const DefaultBaseURL = "http://localhost:11434/v1"
 
 // AnyModel is a name for the only model that a server has.
-const AnyModel = "auto"
+const AnyModel = "any"
 
 // maxError is how much of an error's body is read, in bytes.
 const maxError = 1 << 20

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 
@@ -8,6 +10,7 @@ import (
 
 	"redline/agent/geminitest"
 	"redline/agent/googletest"
+	"redline/agent/openaitest"
 )
 
 // TestMain lets the scripts call this very program as redline.
@@ -46,6 +49,14 @@ func TestScripts(t *testing.T) {
 			"nosecrets": scriptSecrets,
 			"exec-code": scriptCode,
 			"settings":  scriptSettings,
+			// openai KIND FILE starts a fake server of OpenAI's chat completions and
+			// puts its address into $OPENAI_URL.
+			"openai": func(ts *testscript.TestScript, _ bool, args []string) {
+				if len(args) != 2 {
+					ts.Fatalf("usage: openai KIND SCRIPT")
+				}
+				startOpenAI(ts, args[0], ts.ReadFile(args[1]))
+			},
 		},
 	})
 }
@@ -59,4 +70,18 @@ func startFake(ts *testscript.TestScript, script string) {
 	ts.Setenv("GOOGLE_GEMINI_BASE_URL", srv.URL)
 	ts.Setenv("GEMINI_API_KEY", geminitest.DefaultKey)
 	ts.Setenv("GEMINI_MODEL", "gemini-test")
+}
+
+// startOpenAI serves a script in the manner of a kind of server, and writes its
+// address and requests where a script can look: $OPENAI_URL.
+func startOpenAI(ts *testscript.TestScript, kind, text string) {
+	var script openaitest.Script
+	ts.Check(json.Unmarshal([]byte(strings.ReplaceAll(text, "${ROOT}", ts.MkAbs("."))), &script))
+	script.Kind = openaitest.Kind(kind)
+	srv := openaitest.NewServer(script)
+	ts.Defer(srv.Close)
+	ts.Setenv("OPENAI_URL", srv.URL)
+	home := `{"redline": {"provider": "openai", "openai": {"baseUrl": "` + srv.URL + `"}, "retry": {"initialDelayMs": 1, "maxDelayMs": 2, "maxAttempts": 2}}}`
+	ts.Check(os.MkdirAll(ts.MkAbs("home"), 0o755))
+	ts.Check(os.WriteFile(ts.MkAbs("home/settings.json"), []byte(home), 0o600))
 }

@@ -92,6 +92,7 @@ func trustedSettings(getenv func(string) string, folders []string, trusted *fold
 	for _, w := range cfg.Warnings {
 		log.Warn(w)
 	}
+	modelFlag := modelName
 	if modelName == "" {
 		modelName = cfg.Model
 	}
@@ -105,6 +106,9 @@ func trustedSettings(getenv func(string) string, folders []string, trusted *fold
 		Policy: cfg.Policy, Env: cfg.CommandEnv, Secrets: cfg.Env.Secrets(),
 		CorrectEdits: cfg.CorrectEdits,
 		Conversation: conversation(getenv, cfg, trusted, func() string { m, _ := account.Auth(); return m }),
+	}
+	if cfg.Provider == config.ProviderOpenAI {
+		useOpenAI(&set, cfg, modelFlag)
 	}
 	set.Slash = &slash.Set{User: cfg.UserCommands, Project: cfg.ProjectCommands, Trusted: cfg.Trust == workspace.Trusted}
 	var bring []bringer

@@ -19,11 +19,17 @@ import (
 // with a fake Gemini to talk to (none when nil).
 func binary(t *testing.T, gemini *geminitest.Server, opt lsptest.Options, env ...string) *lsptest.Editor {
 	t.Helper()
+	return binaryWith(t, gemini, opt, []string{"--model", "gemini-test"}, env...)
+}
+
+// binaryWith is binary with the flags of serve that are given.
+func binaryWith(t *testing.T, gemini *geminitest.Server, opt lsptest.Options, flags []string, env ...string) *lsptest.Editor {
+	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(exe, "serve", "--model", "gemini-test")
+	cmd := exec.Command(exe, append([]string{"serve"}, flags...)...)
 	cmd.Args[0] = "redline" // what TestMain goes by
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "REDLINE_HOME=" + t.TempDir(), "GORACE=atexit_sleep_ms=0"}
 	if gemini != nil {

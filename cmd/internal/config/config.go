@@ -46,6 +46,8 @@ type Config struct {
 	Review          string // redline.review
 	ReviewAt        string // redline.reviewAt: step or turn
 	LogLevel        string // redline.log.level
+	Provider        string // redline.provider: gemini, the default, or openai
+	OpenAI          OpenAI // redline.openai
 	CorrectEdits    bool   // redline.correctEdits, true unless it is set
 	// ContextNames are the names of files with instructions; none: the default.
 	ContextNames []string // context.fileName
@@ -172,9 +174,11 @@ func (s Source) Load() (*Config, error) {
 	c.Env = env
 	if file := projectFile(dir, "settings.json", home); file != "" {
 		c.project = true
+		user := c.OpenAI
 		if err := c.readProject(file); err != nil {
 			return nil, err
 		}
+		c.keepKey(user)
 	}
 	if c.Trust != workspace.Trusted {
 		c.LeftOut = withheld(dir, home)
