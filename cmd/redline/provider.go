@@ -9,12 +9,14 @@ import (
 	"redline/agent/model"
 	"redline/agent/openai"
 	"redline/cmd/internal/config"
+	"redline/cmd/internal/signin"
 	"redline/lsp"
 )
 
 // useOpenAI lets sessions talk to a server of OpenAI's chat completions. modelFlag is
 // the model that the command line names; empty: the settings' one counts.
 func useOpenAI(set *lsp.Settings, cfg *config.Config, modelFlag string) {
+	set.Account = nil // there is nothing to sign in to
 	set.Model = modelFlag
 	if set.Model == "" {
 		set.Model = cfg.OpenAI.Model
@@ -25,7 +27,7 @@ func useOpenAI(set *lsp.Settings, cfg *config.Config, modelFlag string) {
 	auth := func() (key string, err error) {
 		key, missing := cfg.OpenAI.Key(cfg.Env)
 		if missing != "" {
-			return "", credentialsError{fmt.Sprintf("The environment variable %s, which redline.openai.apiKeyEnv names, is not set. Set it to the server's key, or remove the setting if the server needs none.", missing)}
+			return "", signin.Missing{Text: fmt.Sprintf("The environment variable %s, which redline.openai.apiKeyEnv names, is not set. Set it to the server's key, or remove the setting if the server needs none.", missing)}
 		}
 		return key, nil
 	}
