@@ -56,10 +56,19 @@ type clientExt struct {
 	// Trusted is the editor's own word on whether the user trusts the workspace, as
 	// VS Code's workspace trust has it. Without it the user is asked where it matters.
 	// When it changes, the editor calls agent/trust/set.
-	Trusted *bool `json:"trusted"`
-	Editor  struct {
-		Save *json.RawMessage `json:"save"`
-	} `json:"editor"`
+	Trusted *bool     `json:"trusted"`
+	Editor  editorExt `json:"editor"`
+}
+
+// editorExt is what the client can tell of what the editor knows.
+type editorExt struct {
+	Save        *json.RawMessage `json:"save"`
+	Diagnostics *json.RawMessage `json:"diagnostics"`
+	Definition  *json.RawMessage `json:"definition"`
+	References  *json.RawMessage `json:"references"`
+	Symbols     *json.RawMessage `json:"symbols"`
+	Hover       *json.RawMessage `json:"hover"`
+	Rename      *json.RawMessage `json:"rename"`
 }
 
 // Empty is a request or answer without content.

@@ -87,6 +87,7 @@ func declared(p *protocol.InitializeParams) client {
 		c.approve = exp.Redline.Approve != nil
 		c.trusted = exp.Redline.Trusted
 		c.save = exp.Redline.Editor.Save != nil
+		c.editor = exp.Redline.Editor
 	}
 	return c
 }

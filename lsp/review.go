@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"redline/lsp/rpc"
@@ -72,12 +73,15 @@ func (s *Server) Review(ctx context.Context, p *workspace.Proposal, auto bool, u
 	defer stop()
 
 	s.rebase(p)
+	found := problems{s: s}
 	if auto {
+		found.look(ctx)
 		updated()
 		if err := s.resolve(ctx, p, []HunkDecision{{Target: Target{All: true}, Decision: "accept"}}, updated); err != nil {
 			return err
 		}
 		s.finish(p, updated)
+		p.Note(found.news(ctx, p))
 		return nil
 	}
 	updated()
@@ -99,11 +103,20 @@ func (s *Server) Review(ctx context.Context, p *workspace.Proposal, auto bool, u
 				updated()
 			}
 		case a := <-rv.asks:
+			if a.applies() {
+				found.look(ctx)
+			}
 			a.reply <- s.answer(ctx, p, a, updated)
 		}
 	}
 	s.finish(p, updated)
+	p.Note(found.news(ctx, p))
 	return nil
+}
+
+// applies reports whether the ask may bring hunks into documents.
+func (a *ask) applies() bool {
+	return a.confirm || slices.ContainsFunc(a.decisions, func(d HunkDecision) bool { return d.Decision != "reject" })
 }
 
 // finish closes a proposal with nothing left to decide, once. What the user did to

@@ -154,9 +154,10 @@ type Server struct {
 // client is what the client declared.
 type client struct {
 	encoding    protocol.PositionEncodingKind
-	knowsUs     bool  // capabilities.experimental.redline is there
-	proposals   bool  // it reviews with agent/proposal/resolve
-	annotations bool  // workspaceEdit.changeAnnotationSupport
+	knowsUs     bool // capabilities.experimental.redline is there
+	proposals   bool // it reviews with agent/proposal/resolve
+	annotations bool // workspaceEdit.changeAnnotationSupport
+	editor      editorExt
 	create      bool  // workspaceEdit.resourceOperations has create
 	rename      bool  // … rename
 	remove      bool  // … delete

@@ -126,6 +126,13 @@ func (p *Proposal) Clone() *Proposal {
 	return &c
 }
 
+// Note adds what else the model is to know of p, if it is anything.
+func (p *Proposal) Note(text string) {
+	if text != "" {
+		p.Notes = append(p.Notes, text)
+	}
+}
+
 // Pending reports whether any hunk waits for a decision.
 func (p *Proposal) Pending() bool {
 	for h := range p.Hunks() {

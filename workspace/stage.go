@@ -199,3 +199,27 @@ func (st *stagedFile) callsIn(start, end int) []string {
 	}
 	return out
 }
+
+// Unstaged returns where the byte at offset of what [View.Read] returns for path
+// stands in the text without what is staged; false when it is part of that.
+func (v *View) Unstaged(path string, offset int) (int, bool) {
+	st := v.staged[Key(path)]
+	if st == nil {
+		return offset, true
+	}
+	if st.op != OpEdit {
+		return 0, false // the editor knows no file of that name
+	}
+	delta := 0
+	for _, e := range st.edits {
+		start := e.Start + delta
+		if offset < start {
+			break
+		}
+		if offset < start+len(e.New) {
+			return 0, false
+		}
+		delta += len(e.New) - (e.End - e.Start)
+	}
+	return offset - delta, true
+}
