@@ -137,8 +137,11 @@ func play(t *testing.T, reg *tools.Registry, view *workspace.View, name, args st
 	return "diff", res.Change.Done + "\n" + visible(diff)
 }
 
-// visible marks the carriage returns, which an archive read by people hides.
-func visible(s string) string { return strings.ReplaceAll(s, "\r", "␍") }
+// visible marks what an archive read by people hides.
+func visible(s string) string {
+	s = strings.NewReplacer("\r", "␍", "\x00", "␀").Replace(s)
+	return strings.ToValidUTF8(s, "\ufffd")
+}
 
 // write makes the files of the workspace; those below "open/" are only in the
 // editor, and are there in place of the ones on disk.
