@@ -62,45 +62,55 @@ func Glob(ctx context.Context, opts GlobOptions) (*GlobResult, error) {
 	}
 	visitors := make([]*globber, t.workers)
 	stats, err := t.walk(ctx, skip, func(i int) visitor {
-		visitors[i] = &globber{target: t, pattern: pattern, began: began}
+		visitors[i] = &globber{target: t, pattern: pattern, began: began, limit: opts.Limit}
 		return visitors[i]
 	})
 	if err != nil {
 		return nil, err
 	}
 	r := &GlobResult{Ignored: stats.ignored, Unreadable: stats.unreadable}
-	literal := false
+	var literal []Entry
 	for _, v := range visitors {
 		if v != nil {
 			r.Entries = append(r.Entries, v.found...)
-			literal = literal || v.literal
+			r.Total += v.total
+			literal = append(literal, v.literal...)
 		}
 	}
-	if literal {
-		r.Entries = slices.DeleteFunc(r.Entries, func(e Entry) bool { return t.below(e.Path) != pattern.literal })
+	if literal != nil {
+		r.Entries, r.Total = literal, len(literal)
 	}
-	if r.Total = len(r.Entries); r.Total == 0 && pattern.broken {
+	if r.Total == 0 && pattern.broken {
 		return nil, badGlob(opts.Pattern)
 	}
-	slices.SortFunc(r.Entries, func(a, b Entry) int {
+	r.Entries = newest(r.Entries, opts.Limit)
+	return r, nil
+}
+
+// newest sorts entries, those changed last first, and returns the first limit of them in an array of their own; all when
+// limit is 0.
+func newest(entries []Entry, limit int) []Entry {
+	slices.SortFunc(entries, func(a, b Entry) int {
 		if c := b.ModTime.Compare(a.ModTime); c != 0 {
 			return c
 		}
 		return strings.Compare(a.Path, b.Path)
 	})
-	if opts.Limit > 0 && len(r.Entries) > opts.Limit {
-		r.Entries = slices.Clip(r.Entries[:opts.Limit])
+	if limit > 0 && len(entries) > limit {
+		return slices.Clone(entries[:limit])
 	}
-	return r, nil
+	return entries
 }
 
-// globber collects the matching files of one worker.
+// globber collects the matching files of one worker: the newest, so that memory does not grow with what matches.
 type globber struct {
 	*target
 	pattern *pathPattern
 	began   time.Time
+	limit   int
 	found   []Entry
-	literal bool // a file is called exactly as the pattern is written
+	total   int     // also of those that are not in found any more
+	literal []Entry // the file that is called exactly as the pattern is written
 }
 
 func (g *globber) wants(rel, _ string) bool { return g.pattern.matches(g.below(rel)) }
@@ -136,6 +146,12 @@ func (g *globber) overlay(rel string, o overlay) {
 }
 
 func (g *globber) add(e Entry) {
-	g.literal = g.literal || g.below(e.Path) == g.pattern.literal
+	if g.below(e.Path) == g.pattern.literal {
+		g.literal = append(g.literal, e)
+	}
+	g.total++
 	g.found = append(g.found, e)
+	if g.limit > 0 && len(g.found) >= max(16*g.limit, 1024) {
+		g.found = append(g.found[:0], newest(g.found, g.limit)...)
+	}
 }

@@ -51,7 +51,7 @@ func needed(t *testing.T, program string) string {
 func TestRandomTrees(t *testing.T) {
 	rg, git := needed(t, "rg"), needed(t, "git")
 	noGlobalGit(t)
-	first, trees := int64(0), 25*long(t)
+	first, trees := int64(0), 12*long(t)
 	if testing.Short() {
 		trees = 5
 	}
