@@ -110,7 +110,8 @@ func (s *Session) permit(ctx context.Context, t *turn, c *call, p *tools.Permiss
 	if c.guarded.allowed {
 		return nil
 	}
-	missing := slices.DeleteFunc(slices.Clone(p.Keys), func(k string) bool { return s.allowedKeys[p.Subject+" "+k] })
+	_, allowed := s.allowed()
+	missing := slices.DeleteFunc(slices.Clone(p.Keys), func(k string) bool { return slices.Contains(allowed, ConsentKey(p.Subject, k)) })
 	if mode == ModeYolo && c.guarded.ask == "" || (len(p.Keys) > 0 && len(missing) == 0) {
 		return nil
 	}
@@ -121,18 +122,15 @@ func (s *Session) permit(ctx context.Context, t *turn, c *call, p *tools.Permiss
 		Subject: Subject{Type: p.Subject, Tool: c.fc.Name, Keys: p.Keys}, Title: c.title, Detail: p.Detail,
 		Options: []Option{{"once", "Allow once", OptionOnce}},
 	}
-	if len(missing) > 0 {
-		a.Options = append(a.Options, Option{"session", "Allow " + strings.Join(missing, ", ") + " in this session", OptionSession})
-	}
+	a.Options = append(a.Options, s.lasting(missing)...)
 	a.Options = append(a.Options, Option{"reject", "Reject", OptionReject})
 	kind, err := s.ask(ctx, t, c, a)
 	if err != nil {
 		return err
 	}
-	if kind == OptionSession {
-		for _, k := range missing {
-			s.allowedKeys[p.Subject+" "+k] = true
-		}
+	for i, k := range missing {
+		missing[i] = ConsentKey(p.Subject, k)
 	}
+	s.allow(t, kind, nil, missing)
 	return nil
 }

@@ -120,6 +120,14 @@ func (b *bench) statuses(tool string) string {
 	return strings.Join(out, " ")
 }
 
+func sh(line string) agenttest.Call {
+	return agenttest.Call{Name: "run_shell_command", Args: map[string]any{"command": line}}
+}
+
+func step(calls ...agenttest.Call) agenttest.Step { return agenttest.Step{Calls: calls} }
+
+var done = agenttest.Step{Text: []string{"ok"}}
+
 // toDisk accepts everything.
 type toDisk struct{}
 

@@ -38,6 +38,7 @@ type call struct {
 
 	change   *tools.Change // staged, waiting for the verdict
 	reviewed bool          // the verdict is there
+	maySave  bool          // of a command: the user agreed to saving what is unsaved
 	guarded  guarded       // what the user's rules say of it
 	answered bool          // the response said that it is staged; the verdict is told later
 }

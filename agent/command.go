@@ -18,7 +18,7 @@ const (
 	maxCommandOutput = 16 << 20               // bytes of output that are kept
 	maxCommandTold   = 48 << 10               // bytes of output that the model is told
 	maxLiveOutput    = 1 << 20                // bytes of output that are shown as they come
-	silence          = 5 * time.Minute        // without output, after which a command is ended
+	defaultSilence   = 5 * time.Minute        // without output, after which a command is ended
 	killDelay        = 500 * time.Millisecond // for a command to end by itself when told to
 )
 
@@ -29,13 +29,17 @@ func (s *Session) runCommand(ctx context.Context, t *turn, c *call, cmd *tools.C
 		s.finish(t, c, "", err)
 		return
 	}
-	unsaved = s.save(ctx, unsaved)
+	unsaved, err := s.saveFirst(ctx, t, c, unsaved)
+	if err != nil {
+		s.finish(t, c, "", err)
+		return
+	}
 	c.status = CallRunning
 	s.update(t, c)
 
 	line := shell.Command{
 		Line: cmd.Line, Dir: cmd.Dir, Env: shell.Environ(s.opt.Env.Clean(os.Environ())),
-		Timeout: silence, MaxOutput: maxCommandOutput, KillDelay: killDelay,
+		Timeout: s.silence(), MaxOutput: maxCommandOutput, KillDelay: killDelay,
 	}
 	shown := 0
 	line.OnOutput = func(text string) {
@@ -64,7 +68,7 @@ func (s *Session) runCommand(ctx context.Context, t *turn, c *call, cmd *tools.C
 	}
 	r.Output = secret.Redact(r.Output, s.opt.Secrets...)
 	if len(r.Background) > 0 {
-		s.background = append(s.background, r.Leftover())
+		s.leaveRunning(cmd.Line, cmd.Dir, logFile, r)
 	}
 	if r.Canceled {
 		r.Output = s.shorten(r.Output, maxCommandTold, true)
@@ -74,12 +78,18 @@ func (s *Session) runCommand(ctx context.Context, t *turn, c *call, cmd *tools.C
 	r.Output = s.shorten(r.Output, maxCommandTold, true)
 	c.ran = &r
 	c.display = commandDisplay(r)
-	s.finish(t, c, commandText(r, logFile, s.rel(unsaved)), nil)
+	pid := 0
+	if len(r.Background) > 0 {
+		pid = r.Background[0]
+	}
+	s.finish(t, c, commandText(r, s.silence(), logFile, backgroundText(s.Processes(ctx), pid), s.rel(unsaved)), nil)
 }
 
 // approveCommand returns nil when the command may run.
 func (s *Session) approveCommand(ctx context.Context, t *turn, c *call, cmd *tools.Command, unsaved []string) error {
-	policy := shell.Policy{Allow: append(slices.Clone(s.opt.Commands.Allow), s.allowedPrefixes...), Deny: s.opt.Commands.Deny, AllowAll: s.opt.Commands.AllowAll}
+	policy := s.opt.Commands
+	consented, _ := s.allowed()
+	policy.Allow = append(slices.Clone(policy.Allow), consented...)
 	d := policy.Decide(cmd.Line)
 	if d.Blocked {
 		c.status = CallRejected
@@ -99,30 +109,31 @@ func (s *Session) approveCommand(ctx context.Context, t *turn, c *call, cmd *too
 		a.Detail += "\n\nSaved first: " + strings.Join(s.rel(unsaved), ", ")
 	}
 	if consented, err := s.trustCommand(ctx, t, c, a); err != nil || consented {
+		c.maySave = true
 		return err
 	}
 	if c.guarded.allowed {
 		return nil
 	}
 	mode, _ := s.settings()
-	asked := c.guarded.ask != "" && (c.guarded.always || shell.Policy{Allow: s.allowedPrefixes}.Decide(cmd.Line).Confirm)
+	asked := c.guarded.ask != "" && (c.guarded.always || shell.Policy{Allow: consented}.Decide(cmd.Line).Confirm)
 	if !asked && (mode == ModeYolo || !d.Confirm) {
 		return nil
 	}
 	if c.guarded.ask != "" {
 		a.Unasked = "allow it by a rule in redline.policy of the settings"
 	}
-	if len(d.Prefixes) > 0 && !c.guarded.always {
-		a.Options = append(a.Options, Option{"session", "Allow " + strings.Join(d.Prefixes, ", ") + " in this session", OptionSession})
+	if !c.guarded.always {
+		a.Options = append(a.Options, s.lasting(d.Prefixes)...)
 	}
 	a.Options = append(a.Options, Option{"reject", "Reject", OptionReject})
 	kind, err := s.ask(ctx, t, c, a)
 	if err != nil {
 		return err
 	}
-	if kind == OptionSession {
-		s.allowedPrefixes = append(s.allowedPrefixes, d.Prefixes...)
-	}
+	c.maySave = true
+	s.maySave = s.maySave || len(unsaved) > 0 && kind != OptionOnce
+	s.allow(t, kind, d.Prefixes, nil)
 	return nil
 }
 
@@ -144,15 +155,16 @@ func commandDetail(cmd *tools.Command, d shell.Decision) string {
 	return text
 }
 
-func (s *Session) canSave() bool { return s.opt.Saver != nil && s.opt.Saver.CanSave() }
-
-// save has documents saved and returns those that were not.
-func (s *Session) save(ctx context.Context, paths []string) []string {
-	if len(paths) == 0 || !s.canSave() {
-		return paths
+// silence is how long a command may be without output; 0 for as long as it likes.
+func (s *Session) silence() time.Duration {
+	switch d := s.opt.Silence; {
+	case d == 0:
+		return defaultSilence
+	case d < 0:
+		return 0
+	default:
+		return d
 	}
-	saved := s.opt.Saver.Save(ctx, paths)
-	return slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return slices.Contains(saved, p) })
 }
 
 func (s *Session) rel(paths []string) []string {
@@ -165,7 +177,7 @@ func (s *Session) rel(paths []string) []string {
 }
 
 // commandText words for the model how a command ended.
-func commandText(r shell.Result, logFile string, unsaved []string) string {
+func commandText(r shell.Result, silence time.Duration, logFile, background string, unsaved []string) string {
 	var b strings.Builder
 	if logFile != "" {
 		fmt.Fprintf(&b, "Started in the background. Its output goes to %s, which read_file can read.\n", logFile)
@@ -189,6 +201,7 @@ func commandText(r shell.Result, logFile string, unsaved []string) string {
 	} else if logFile != "" {
 		b.WriteString("It has ended already; read its output.\n")
 	}
+	b.WriteString(background)
 	if len(unsaved) > 0 {
 		fmt.Fprintf(&b, "Note: the command saw these files as they are on disk, without the changes that are unsaved in the editor: %s. Ask the user to save them if that matters.\n", strings.Join(unsaved, ", "))
 	}

@@ -20,14 +20,6 @@ import (
 	"redline/workspace"
 )
 
-func sh(line string) agenttest.Call {
-	return agenttest.Call{Name: "run_shell_command", Args: map[string]any{"command": line}}
-}
-
-func step(calls ...agenttest.Call) agenttest.Step { return agenttest.Step{Calls: calls} }
-
-var done = agenttest.Step{Text: []string{"ok"}}
-
 // What the model is told of a command, by mode, policy and the user's word.
 func TestCommand(t *testing.T) {
 	for _, c := range []struct {

@@ -294,6 +294,7 @@ func (s *Session) tellNotes(ctx context.Context) {
 	notes := s.notes
 	s.notes = nil
 	s.mu.Unlock()
+	notes = append(notes, s.endedProcesses(ctx)...)
 	if s.opt.News != nil {
 		notes = append(notes, s.opt.News(ctx, s.id)...)
 	}

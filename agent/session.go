@@ -71,6 +71,10 @@ type Options struct {
 	Saver     Saver    // nil: nothing can be saved
 	// Trust knows whether the folders are trusted; nil: they are.
 	Trust TrustKeeper
+	// Silence is how long a command may be without output before it is ended; 0: 5
+	// minutes, negative: for ever.
+	Silence  time.Duration
+	Consents Consents // nil: nothing is allowed for good
 	// Env says which variables commands get, and Secrets what is masked in what they
 	// print, beside what looks like a key: our own credentials.
 	Env     secret.Env
@@ -141,14 +145,17 @@ type Session struct {
 	// behind; owned by the running turn.
 	allowedPrefixes []string
 	allowedKeys     map[string]bool
-	background      []shell.Leftover
 	awaited         bool            // the tools that come by themselves had their time
+	maySave         bool            // the user agreed to saving before commands
 	guardMu         sync.Mutex      // of open
 	open            map[string]bool // keys of paths whose content the user has allowed; true: for the session
 
 	toldTrust bool // what is left out of an untrusted folder was said
 
 	instructions instructions
+
+	bgMu       sync.Mutex
+	background []*background // see leaveRunning
 
 	tempMu sync.Mutex
 	temp   string // see tempDir; empty until it is needed

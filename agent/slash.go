@@ -141,7 +141,7 @@ func (s *Session) commandOutput(ctx context.Context, t *turn, line string) (stri
 	out := strings.TrimRight(c.ran.Output, "\r\n")
 	switch {
 	case c.ran.TimedOut:
-		out += fmt.Sprintf("\n[Shell command ended after %v without output]", silence)
+		out += fmt.Sprintf("\n[Shell command ended after %v without output]", s.silence())
 	case c.ran.Signal != "":
 		out += fmt.Sprintf("\n[Shell command ended by signal %s]", c.ran.Signal)
 	case c.ran.ExitCode != 0:

@@ -50,10 +50,7 @@ func (s *Session) newView() *workspace.View {
 // cleanUp ends what the session's commands left running and removes its folder. No
 // turn may be running.
 func (s *Session) cleanUp() {
-	for _, l := range s.background {
-		l.End()
-	}
-	s.background = nil
+	s.stopAll()
 	s.tempMu.Lock()
 	defer s.tempMu.Unlock()
 	if s.temp != "" {

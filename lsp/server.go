@@ -59,6 +59,8 @@ type Settings struct {
 	Review   string // settings key redline.review
 	ReviewAt string // settings key redline.reviewAt: step or turn
 	Retry    retry.Options
+	Consents agent.Consents
+	Silence  time.Duration // settings key tools.shell.inactivityTimeout; see [agent.Options]
 	// CorrectEdits is the settings key redline.correctEdits; see [agent.Options].
 	CorrectEdits bool
 	Policy       policy.Policy // redline.policy and redline.sensitiveFiles
@@ -95,7 +97,7 @@ func (set Settings) Configure(o *agent.Options) {
 	o.Policy, o.Env, o.Secrets = set.Policy, set.Env, set.Secrets
 	o.Slash, o.Resources = set.Slash, set.Resources
 	o.CorrectEdits, o.Conversation = set.CorrectEdits, set.Conversation
-	o.Ready = set.Ready
+	o.Ready, o.Consents, o.Silence = set.Ready, set.Consents, set.Silence
 }
 
 // Timing bounds how long the server waits for the client.
@@ -247,6 +249,8 @@ func (s *Server) routes() *rpc.Router {
 	rpc.Handle(r, methodUsageGet, rpc.Async, s.usageGet)
 	rpc.Handle(r, methodMemoryList, rpc.Async, s.memoryList)
 	rpc.Handle(r, methodSessionCompress, rpc.Async, s.sessionCompress)
+	rpc.Handle(r, methodProcessList, rpc.Async, s.processList)
+	rpc.Handle(r, methodProcessStop, rpc.Async, s.processStop)
 	rpc.Handle(r, methodTrustSet, rpc.Async, s.trustSet)
 	return r
 }

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"unicode/utf8"
 
+	"redline/tools/shell"
 	"redline/workspace"
 	"redline/workspace/diff"
 	"redline/workspace/text"
@@ -89,6 +90,9 @@ func readFile(v *workspace.View, path string, p readFileParams) (*Result, error)
 	if err != nil {
 		return nil, readError(path, err)
 	}
+	if f.Text != "" && outside(v, path) {
+		f.Text = shell.Clean(f.Text) // what a command wrote, which may be meant for a terminal
+	}
 	t, first, last, total, cut := page(f.Text, p)
 	if total == 0 {
 		return &Result{Text: "File is empty: " + path, Display: "Read " + v.Rel(path) + " (empty)"}, nil
@@ -112,6 +116,13 @@ func readFile(v *workspace.View, path string, p readFileParams) (*Result, error)
 		display += ", which is ignored"
 	}
 	return &Result{Text: head + t, Display: display}, nil
+}
+
+// outside reports whether path is none of the workspace's: one that the session
+// itself made.
+func outside(v *workspace.View, path string) bool {
+	_, err := v.Resolve(path)
+	return err != nil
 }
 
 // page returns the lines [first, last) of s that p asks for, how many there are in

@@ -46,7 +46,7 @@ func commands() []command {
 		{"demo", "[--yes] [--show]", "see the main job, with no key and no network", runDemo},
 		{"serve", "", "the editor's server: LSP on stdin and stdout", runServe},
 		{"run", "-p PROMPT", "one prompt without an editor", runRun},
-		{"tools", "list | call NAME JSON", "what the model can call", runTools},
+		{"tools", "list | call NAME JSON | allowed | forget", "what the model can call", runTools},
 		{"mcp", "list", "the MCP servers of the settings and how they are", runMCP},
 		{"memory", "show | list", "the instructions (GEMINI.md, AGENTS.md) that are read", runMemory},
 		{"trust", "[list | add | parent | deny | remove] [DIR]", "the folders you trust", runTrust},

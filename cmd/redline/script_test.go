@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -37,6 +38,15 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			// expand FROM TO copies a file with ${ROOT} replaced, symbolic links followed.
+			"expand": func(ts *testscript.TestScript, _ bool, args []string) {
+				if len(args) != 2 {
+					ts.Fatalf("usage: expand FROM TO")
+				}
+				root, err := filepath.EvalSymlinks(ts.MkAbs("."))
+				ts.Check(err)
+				ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(strings.ReplaceAll(ts.ReadFile(args[0]), "${ROOT}", root)), 0o600))
+			},
 			// gemini FILE starts a fake Gemini that plays a script, and points
 			// redline at it.
 			"gemini": func(ts *testscript.TestScript, _ bool, args []string) {

@@ -13,6 +13,7 @@ import (
 	"redline/agent/retry"
 	"redline/agent/slash"
 	"redline/cmd/internal/config"
+	"redline/cmd/internal/consents"
 	"redline/cmd/internal/signin"
 	"redline/lsp"
 	"redline/lsp/rpc"
@@ -104,7 +105,8 @@ func trustedSettings(getenv func(string) string, folders []string, trusted *fold
 		Generator: account.Generator, Auth: account.Auth, Account: account,
 		Commands: commandPolicy(cfg), Tools: reg,
 		Policy: cfg.Policy, Env: cfg.CommandEnv, Secrets: cfg.Env.Secrets(),
-		CorrectEdits: cfg.CorrectEdits,
+		CorrectEdits: cfg.CorrectEdits, Silence: cfg.Silence,
+		Consents:     consents.New(config.StateDir(getenv)).In(folders),
 		Conversation: conversation(getenv, cfg, trusted, func() string { m, _ := account.Auth(); return m }),
 	}
 	if cfg.Provider == config.ProviderOpenAI {

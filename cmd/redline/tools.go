@@ -29,11 +29,17 @@ func runTools(ctx context.Context, std stdio, args []string) int {
 	dir := fs.String("C", "", "work in this `folder` instead of the current one")
 	asJSON := fs.Bool("json", false, "print the schemas too, as JSON")
 	fs.Usage = func() {
-		fmt.Fprint(fs.Output(), "Usage:\n  redline tools [-C DIR] list\n  redline tools [-C DIR] call NAME JSON\n")
+		fmt.Fprint(fs.Output(), "Usage:\n  redline tools [-C DIR] list\n  redline tools [-C DIR] call NAME JSON\n  redline tools allowed\n  redline tools [-C DIR] forget [WHAT]\n")
 		fs.PrintDefaults()
 	}
 	if code, ok := parse(fs, std, args); !ok {
 		return code
+	}
+	switch fs.Arg(0) {
+	case "allowed":
+		return listAllowed(std)
+	case "forget":
+		return forgetAllowed(std, *dir, fs)
 	}
 	_, folder, err := openFolder(*dir)
 	if err != nil {

@@ -15,6 +15,15 @@ type cleaner struct {
 	cr      bool   // a return was seen last
 }
 
+// Clean takes out of text what only a terminal understands.
+func Clean(text string) string {
+	if strings.IndexFunc(text, func(r rune) bool { return r < 0x20 && r != '\n' && r != '\t' || r == 0x7F }) < 0 {
+		return text
+	}
+	var c cleaner
+	return c.feed([]byte(text)) + c.flush()
+}
+
 type cleanState int
 
 const (

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"context"
 	"errors"
 	"os"
 	"slices"
@@ -81,6 +82,28 @@ func (r Result) Leftover() Leftover {
 	}
 	return l
 }
+
+// Group is the id of the process group.
+func (l *Leftover) Group() int { return l.group }
+
+// Running lists the processes of the group that still run, those that came later included. Once all that are known have
+// ended it lists none: the number of the group may then be another's.
+func (l *Leftover) Running(ctx context.Context) []int {
+	if !slices.ContainsFunc(l.members, process.runs) {
+		return nil
+	}
+	pids := groupMembers(ctx, l.group)
+	l.members = l.members[:0]
+	for _, pid := range pids {
+		if start := startOf(pid); start != "" {
+			l.members = append(l.members, process{pid, start})
+		}
+	}
+	return pids
+}
+
+// runs reports whether the process is still there.
+func (p process) runs() bool { return startOf(p.pid) == p.start }
 
 // ErrUnsupported is returned by Run where there are no process groups to keep hold of commands with.
 var ErrUnsupported = errors.New("running shell commands is not supported on this system: it needs a Unix")

@@ -13,3 +13,5 @@ func Run(context.Context, Command) (Result, error) {
 func (Leftover) End() {}
 
 func startOf(int) string { return "" }
+
+func groupMembers(context.Context, int) []int { return nil }

@@ -129,7 +129,7 @@ func supervise(ctx context.Context, c Command, group int, heard <-chan struct{},
 // the number of the group may then be another's.
 func (l Leftover) End() {
 	for _, p := range l.members {
-		if startOf(p.pid) == p.start {
+		if p.runs() {
 			_ = syscall.Kill(-l.group, syscall.SIGKILL)
 			return
 		}

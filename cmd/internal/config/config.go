@@ -43,12 +43,13 @@ type Config struct {
 	Model           string
 	MaxSessionTurns int // 0: no limit
 	Proxy           string
-	Review          string // redline.review
-	ReviewAt        string // redline.reviewAt: step or turn
-	LogLevel        string // redline.log.level
-	Provider        string // redline.provider: gemini, the default, or openai
-	OpenAI          OpenAI // redline.openai
-	CorrectEdits    bool   // redline.correctEdits, true unless it is set
+	Review          string        // redline.review
+	ReviewAt        string        // redline.reviewAt: step or turn
+	LogLevel        string        // redline.log.level
+	Provider        string        // redline.provider: gemini, the default, or openai
+	OpenAI          OpenAI        // redline.openai
+	CorrectEdits    bool          // redline.correctEdits, true unless it is set
+	Silence         time.Duration // tools.shell.inactivityTimeout; 0: not set, negative: none
 	// ContextNames are the names of files with instructions; none: the default.
 	ContextNames []string // context.fileName
 	// Models is modelConfigs of the user and the workspace together; nil: the built-in.
@@ -326,7 +327,17 @@ var settings = map[string]func(*Config, any) error{
 	},
 	"tools.discoveryCommand": func(c *Config, v any) error { return text(&c.DiscoveryCommand, v) },
 	"tools.callCommand":      func(c *Config, v any) error { return text(&c.CallCommand, v) },
-	"tools.exclude":          func(c *Config, v any) error { return texts(&c.ExcludedTools, v) },
+	"tools.shell.inactivityTimeout": func(c *Config, v any) error {
+		n, ok := v.(float64)
+		if !ok || n < 0 || n > 1e6 {
+			return fmt.Errorf("must be a number of seconds, 0 for no limit, not %v", v)
+		}
+		if c.Silence = time.Duration(n * float64(time.Second)); c.Silence == 0 {
+			c.Silence = -1
+		}
+		return nil
+	},
+	"tools.exclude": func(c *Config, v any) error { return texts(&c.ExcludedTools, v) },
 	"tools.core": func(c *Config, v any) error {
 		c.CoreTools = nil
 		return texts(&c.CoreTools, v)

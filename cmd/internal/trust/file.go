@@ -12,10 +12,10 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/tailscale/hujson"
 
+	"redline/cmd/internal/userfile"
 	"redline/workspace"
 )
 
@@ -163,12 +163,9 @@ func (s *Store) change(patch func(entries map[string]Level) string) error {
 	if s.file == "" {
 		return errors.New("there is no home folder to keep the trusted folders in; set REDLINE_HOME")
 	}
-	if err := os.MkdirAll(filepath.Dir(s.file), 0o700); err != nil {
-		return fmt.Errorf("keep the trusted folders: %w", err)
-	}
-	unlock, err := lock(s.file + ".lock")
+	unlock, err := userfile.Lock(s.file) // as Gemini CLI does
 	if err != nil {
-		return err
+		return fmt.Errorf("keep the trusted folders: %w", err)
 	}
 	defer unlock()
 	data, err := os.ReadFile(s.file)
@@ -190,49 +187,8 @@ func (s *Store) change(patch func(entries map[string]Level) string) error {
 		return fmt.Errorf("%s: %w", s.file, err)
 	}
 	v.Format()
-	return replace(s.file, v.Pack())
-}
-
-// replace writes a file atomically, for its owner only.
-func replace(file string, data []byte) error {
-	tmp, err := os.CreateTemp(filepath.Dir(file), ".trustedFolders-*") // mode 0600
-	if err != nil {
-		return fmt.Errorf("keep the trusted folders: %w", err)
-	}
-	defer os.Remove(tmp.Name()) // fails once renamed, which is the point
-	_, err = tmp.Write(data)
-	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err == nil {
-		err = os.Rename(tmp.Name(), file)
-	}
-	if err != nil {
+	if err := userfile.Replace(s.file, v.Pack()); err != nil {
 		return fmt.Errorf("keep the trusted folders: %w", err)
 	}
 	return nil
-}
-
-// How long a lock is waited for, and when one counts as left behind.
-const (
-	lockWait  = 3 * time.Second
-	lockStale = 10 * time.Second
-)
-
-// lock takes the lock that Gemini CLI takes too: a directory beside the file.
-func lock(dir string) (unlock func(), err error) {
-	for end := time.Now().Add(lockWait); ; {
-		err := os.Mkdir(dir, 0o700)
-		if err == nil {
-			return func() { _ = os.Remove(dir) }, nil // one that stays is stale soon
-		}
-		if !errors.Is(err, fs.ErrExist) {
-			return nil, fmt.Errorf("lock the trusted folders: %w", err)
-		}
-		if info, serr := os.Stat(dir); serr == nil && time.Since(info.ModTime()) > lockStale {
-			_ = os.Remove(dir) // the next Mkdir tells
-			continue
-		}
-		if time.Now().After(end) {
-			return nil, fmt.Errorf("the trusted folders are locked by another program; remove %s if there is none", dir)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
 }
