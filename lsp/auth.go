@@ -39,9 +39,11 @@ type AuthStatus struct {
 	// "client" (handed over for this process), "default" (application default
 	// credentials) or "machine".
 	Source string `json:"source,omitempty"`
-	// Account is the user's address, Project and Location are the Google Cloud
-	// project and place, each as far as they matter and are known.
+	// Account is the user's address, Tier their plan of Code Assist, Project and
+	// Location are the Google Cloud project and place, each as far as they matter and
+	// are known.
 	Account  string `json:"account,omitempty"`
+	Tier     string `json:"tier,omitempty"`
 	Project  string `json:"project,omitempty"`
 	Location string `json:"location,omitempty"`
 	// Message says what to do when not signed in, and after a login what came of it.

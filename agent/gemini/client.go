@@ -20,6 +20,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/net/http/httpproxy"
 	"google.golang.org/genai"
 
 	"redline/agent/model"
@@ -162,7 +163,8 @@ func CheckBaseURL(raw string) error {
 }
 
 // NewTransport returns a transport that goes through proxy, or through the proxy of
-// the environment (HTTPS_PROXY, NO_PROXY) when that is empty.
+// the environment (HTTPS_PROXY) when that is empty. NO_PROXY counts for both, and this
+// machine is never reached through a proxy.
 func NewTransport(proxy string) (*http.Transport, error) {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.ResponseHeaderTimeout = 0 // a thinking model may take minutes; the user can cancel
@@ -170,9 +172,12 @@ func NewTransport(proxy string) (*http.Transport, error) {
 	if proxy != "" {
 		u, err := url.Parse(proxy)
 		if err != nil || u.Host == "" {
-			return nil, errors.New("the setting proxy is no URL such as http://host:port")
+			return nil, errors.New("the proxy is no URL such as http://host:port")
 		}
-		t.Proxy = http.ProxyURL(u)
+		config := httpproxy.FromEnvironment()
+		config.HTTPProxy, config.HTTPSProxy, config.CGI = proxy, proxy, false
+		through := config.ProxyFunc()
+		t.Proxy = func(r *http.Request) (*url.URL, error) { return through(r.URL) }
 	}
 	return t, nil
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -126,6 +128,39 @@ func assist(t *testing.T, srv *googletest.Server, project string) *gemini.Client
 	return connect(t, gemini.Options{CodeAssist: true, BaseURL: srv.URL, Project: project, Tokens: machine(t, srv)})
 }
 
+// hosts is a network that only notes where requests go.
+type hosts struct{ seen chan string }
+
+func (h hosts) RoundTrip(r *http.Request) (*http.Response, error) {
+	h.seen <- r.URL.Scheme + "://" + r.URL.Host
+	return nil, io.ErrUnexpectedEOF
+}
+
+// Where the services are.
+func TestHosts(t *testing.T) {
+	tokens := auth.Fixed("t")
+	for want, opt := range map[string]gemini.Options{
+		"https://generativelanguage.googleapis.com":     {APIKey: "k"},
+		"https://aiplatform.googleapis.com":             {Vertex: true, APIKey: "k"},
+		"https://us-central1-aiplatform.googleapis.com": {Vertex: true, Project: "p", Location: "us-central1", Tokens: tokens},
+		"https://aiplatform.eu.rep.googleapis.com":      {Vertex: true, Project: "p", Location: "eu", Tokens: tokens},
+		"https://cloudcode-pa.googleapis.com":           {CodeAssist: true, Tokens: tokens},
+	} {
+		net := hosts{make(chan string, 1)}
+		opt.Transport = net
+		_, _, err := ask(t.Context(), connect(t, opt))
+		var e *model.Error
+		if got := <-net.seen; got != want || !errors.As(err, &e) || e.Kind != model.KindNetwork {
+			t.Errorf("%s, %v; want %s", got, err, want)
+		}
+	}
+	global := hosts{make(chan string, 1)}
+	_, _, _ = ask(t.Context(), connect(t, gemini.Options{Vertex: true, Project: "p", Location: "global", Tokens: tokens, Transport: global})) // fails as above
+	if got := <-global.seen; got != "https://aiplatform.googleapis.com" {
+		t.Errorf("global: %s", got)
+	}
+}
+
 // The whole way through Code Assist: envelopes around what the SDK makes of it, parts
 // byte for byte.
 func TestCodeAssist(t *testing.T) {
@@ -195,6 +230,7 @@ func TestCodeAssistAccounts(t *testing.T) {
 		{name: "known with an own project", project: "mine", set: func(s *googletest.State) { s.Project = "" }, want: gemini.Account{Project: "mine", Tier: "standard-tier", Name: "Tier standard-tier"}},
 		{name: "known without a project", set: func(s *googletest.State) { s.Project = "" }, err: []string{"GOOGLE_CLOUD_PROJECT"}},
 		{name: "new, free", project: "ignored", set: func(s *googletest.State) { s.Tier, s.FreeTier, s.Onboarding = "", true, 2 }, want: gemini.Account{Project: "free-managed-project", Tier: "free-tier", Name: "Free"}, onboard: 3},
+		{name: "new, without a name to ask by", set: func(s *googletest.State) { s.Tier, s.FreeTier, s.NoName, s.Onboarding = "", true, true, 1 }, want: gemini.Account{Project: "free-managed-project", Tier: "free-tier", Name: "Free"}, onboard: 2},
 		{name: "new, standard", project: "mine", set: func(s *googletest.State) { s.Tier = "" }, want: gemini.Account{Project: "mine", Tier: "standard-tier", Name: "Standard"}, onboard: 1},
 		{name: "new, standard without a project", set: func(s *googletest.State) {
 			s.Tier, s.Ineligible = "", `[{"reasonCode":"RESTRICTED_AGE","reasonMessage":"You are too young for the free tier"}]`

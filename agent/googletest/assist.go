@@ -99,8 +99,11 @@ func (s *Server) onboard(w http.ResponseWriter, r *http.Request) {
 	default:
 		s.admitted = a.Project
 	}
-	s.left = s.state.Onboarding
+	if !s.state.NoName {
+		s.left = s.state.Onboarding
+	}
 	s.progress(w)
+	s.left--
 }
 
 func (s *Server) operation(w http.ResponseWriter, r *http.Request) {
@@ -109,13 +112,16 @@ func (s *Server) operation(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.left--
 	s.progress(w)
+	s.left--
 }
 
 // progress answers how far the admission is. s.mu is held.
 func (s *Server) progress(w http.ResponseWriter) {
-	op := map[string]any{"name": "operations/42", "done": s.left <= 0}
+	op := map[string]any{"done": s.left <= 0}
+	if !s.state.NoName {
+		op["name"] = "operations/42"
+	}
 	if s.left <= 0 {
 		reply := map[string]any{}
 		if s.admitted != "" {

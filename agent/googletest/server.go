@@ -58,6 +58,7 @@ type State struct {
 	Tier       string // the account's; empty: it has to be admitted first
 	Project    string // that Code Assist names for the account; empty: none
 	Onboarding int    // how often an admission is not done yet when asked
+	NoName     bool   // an admission has no name to ask by; it is asked for again
 	Refusal    string // an error object that an admission ends in
 	FreeTier   bool   // the default tier is the free one
 	Ineligible string // ineligibleTiers, as JSON
@@ -210,6 +211,14 @@ func (s *Server) Grant() (refreshToken string) {
 	t := s.secret("1//refresh")
 	s.refresh[t] = true
 	return t
+}
+
+// Access gives out an access token.
+func (s *Server) Access() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	token, _ := s.issue()
+	return token
 }
 
 // secret makes a secret that is like no other. s.mu is held.

@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"strings"
 
@@ -80,6 +81,7 @@ func authLogin(ctx context.Context, std stdio, a *signin.Account, method string,
 		}
 		req.APIKey = key
 	}
+	log.SetOutput(io.Discard) // the SDK's remarks on the environment are no help here
 	in, stop := context.WithCancel(ctx)
 	defer stop()
 	talk := lsp.AuthTalk{
@@ -154,7 +156,7 @@ func authStatus(ctx context.Context, std stdio, a *signin.Account, asJSON bool) 
 		return code
 	}
 	fmt.Fprintf(std.out, "Signed in: %s, %s\n", st.Method, sources[st.Source])
-	for _, line := range [][2]string{{"account", st.Account}, {"project", st.Project}, {"location", st.Location}} {
+	for _, line := range [][2]string{{"account", st.Account}, {"tier", st.Tier}, {"project", st.Project}, {"location", st.Location}} {
 		if line[1] != "" {
 			fmt.Fprintf(std.out, "  %-9s %s\n", line[0], line[1])
 		}

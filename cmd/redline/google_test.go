@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -70,6 +73,10 @@ func scriptGoogle(ts *testscript.TestScript, _ bool, args []string) {
 		(*srv).Set(func(s *googletest.State) { s.Models = []string{"gemini-test"} })
 	}
 	for _, a := range args {
+		if a == "-proxy" {
+			proxyGoogle(ts, *srv)
+			continue
+		}
 		name, value, _ := strings.Cut(strings.TrimPrefix(a, "-"), "=")
 		(*srv).Set(func(s *googletest.State) {
 			switch name {
@@ -94,6 +101,26 @@ func scriptGoogle(ts *testscript.TestScript, _ bool, args []string) {
 			(*srv).Expire()
 		}
 	}
+}
+
+// proxyGoogle puts a proxy before the fake, whose name for redline only the proxy knows.
+// The browser goes through it too, by the environment.
+func proxyGoogle(ts *testscript.TestScript, srv *googletest.Server) {
+	base, err := url.Parse(srv.URL)
+	ts.Check(err)
+	proxy := httptest.NewServer(&httputil.ReverseProxy{
+		FlushInterval: -1,
+		Rewrite: func(p *httputil.ProxyRequest) {
+			if p.In.URL.Host == "google.invalid" {
+				p.SetURL(base)
+			}
+		},
+	})
+	ts.Defer(proxy.Close)
+	ts.Setenv("PROXY", proxy.URL)
+	ts.Setenv("HTTP_PROXY", proxy.URL) // the browser's
+	ts.Setenv("REDLINE_OAUTH_ENDPOINT", "http://google.invalid")
+	ts.Setenv("CODE_ASSIST_ENDPOINT", "http://google.invalid")
 }
 
 // googleKey is where a script keeps its fake.

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -322,25 +321,35 @@ func TestCompute(t *testing.T) {
 	}
 }
 
-// Tokens are fetched through the proxy too.
+// Tokens are fetched through the proxy too, but for hosts that NO_PROXY names.
 func TestProxy(t *testing.T) {
-	srv := googletest.New(t, nil)
 	through := make(chan string, 10)
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		through <- r.URL.String()
 		http.Error(w, `{"error":"invalid_grant"}`, http.StatusBadRequest)
 	}))
 	defer proxy.Close()
-	over, err := gemini.NewTransport(proxy.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer over.CloseIdleConnections()
+	srv := googletest.New(t, nil)
 	v, _ := signedIn(t, srv)
-	if _, err := auth.NewSaved(v, auth.GoogleEndpoints(srv.URL), auth.HTTPClient(over, userAgent)).Token(t.Context(), ""); err == nil {
+	ask := func() error {
+		over, err := gemini.NewTransport(proxy.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer over.CloseIdleConnections()
+		_, err = auth.NewSaved(v, auth.GoogleEndpoints("http://google.invalid"), auth.HTTPClient(over, userAgent)).Token(t.Context(), "")
+		return err
+	}
+	t.Setenv("NO_PROXY", "other.invalid,google.invalid")
+	var e *model.Error
+	if err := ask(); !errors.As(err, &e) || e.Kind != model.KindNetwork || len(through) > 0 {
+		t.Errorf("past the proxy: %v, %d through it", err, len(through))
+	}
+	t.Setenv("NO_PROXY", "other.invalid")
+	if err := ask(); err == nil {
 		t.Error("the proxy was passed by")
 	}
-	if u, err := url.Parse(<-through); err != nil || u.Host != srv.Host || u.Path != "/token" {
+	if u := <-through; u != "http://google.invalid/token" {
 		t.Errorf("the proxy got %v", u)
 	}
 }

@@ -49,6 +49,10 @@ type Google struct {
 	ClientID     string `json:"clientId"`
 	ClientSecret string `json:"clientSecret,omitempty"`
 	Email        string `json:"email,omitempty"` // of the user, when it could be found out
+	// Project and Tier are what Code Assist said of the account at the sign-in, to be
+	// shown.
+	Project string `json:"project,omitempty"`
+	Tier    string `json:"tier,omitempty"`
 }
 
 // Vault is a folder with a sign-in. It is safe for concurrent use, also by several

@@ -137,6 +137,10 @@ func (a *Account) Status(context.Context) (lsp.AuthStatus, error) {
 		return st, nil
 	}
 	st.SignedIn, st.Source, st.Account, st.Project, st.Location = true, t.source, t.email, t.project, t.location
+	st.Tier = t.tier
+	if t.ownProject != "" {
+		st.Project = t.ownProject
+	}
 	return st, nil
 }
 

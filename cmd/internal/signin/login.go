@@ -122,7 +122,8 @@ func (a *Account) check(ctx context.Context, t target, talk lsp.AuthTalk) error 
 		return err
 	}
 	if t.method == Compute {
-		return prepare(ctx, client, talk)
+		_, err := prepare(ctx, client, talk)
+		return err
 	}
 	talk.Progress("Trying the credentials")
 	limited, cancel := context.WithTimeout(ctx, checkTimeout)
@@ -141,17 +142,17 @@ func (a *Account) check(ctx context.Context, t target, talk lsp.AuthTalk) error 
 }
 
 // prepare sets up the user with Code Assist.
-func prepare(ctx context.Context, client *gemini.Client, talk lsp.AuthTalk) error {
+func prepare(ctx context.Context, client *gemini.Client, talk lsp.AuthTalk) (gemini.Account, error) {
 	account, err := client.Prepare(ctx, talk.Progress)
 	if err != nil {
-		return err
+		return account, err
 	}
 	tier := account.Name
 	if tier == "" {
 		tier = account.Tier
 	}
 	talk.Progress(fmt.Sprintf("Code Assist: %s, project %s", tier, account.Project))
-	return nil
+	return account, nil
 }
 
 // loginGoogle has the user log in in the browser, keeps the result, and sets the
@@ -188,7 +189,16 @@ func (a *Account) loginGoogle(ctx context.Context, cfg *config.Config, talk lsp.
 	if err != nil {
 		return err
 	}
-	return prepare(ctx, client, talk)
+	account, err := prepare(ctx, client, talk)
+	if err != nil {
+		return err
+	}
+	return a.user.vault.Update(ctx, func(s *vault.Secrets) error {
+		if s.Google != nil { // else signed out meanwhile
+			s.Google.Project, s.Google.Tier = account.Project, account.Tier
+		}
+		return nil
+	})
 }
 
 // reason returns an error's text without the status line of the service.

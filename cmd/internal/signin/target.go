@@ -26,6 +26,8 @@ type target struct {
 	// Of a login with Google: whose it is.
 	refreshToken string
 	email        string
+	tier         string
+	ownProject   string // that Code Assist has given to the account
 
 	oauthBase string
 }
@@ -70,6 +72,7 @@ func resolve(method string, cfg *config.Config, handed string, kept vault.Secret
 			t.source = "environment"
 		case kept.Google != nil:
 			t.source, t.refreshToken, t.email = "saved", kept.Google.RefreshToken, kept.Google.Email
+			t.tier, t.ownProject = kept.Google.Tier, kept.Google.Project
 		case clientID(cfg) == "":
 			err = Missing{NoClient}
 		default:
