@@ -12,3 +12,14 @@ func (s *Session) SettleReviews() {
 		<-r.gone
 	}
 }
+
+// KeptKinds returns the kinds of events that can be saved.
+func KeptKinds() (out []string) {
+	for k := range bodies {
+		out = append(out, k)
+	}
+	return out
+}
+
+// KindOf returns the name an event is saved under.
+func KindOf(b Body) string { return kindOf(b) }

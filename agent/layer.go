@@ -38,8 +38,10 @@ func (s *Session) SetReviewAt(at ReviewAt) error {
 		return err
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.at = at
+	s.mu.Unlock()
+	s.kept.put(record{T: recSet, ReviewAt: at})
+	s.kept.sync()
 	return nil
 }
 
@@ -81,6 +83,7 @@ func (s *Session) keep(t *turn, view *workspace.View, calls []*call) {
 		t.layer.calls = append(t.layer.calls, c)
 		s.answerStaged(t, c)
 	}
+	s.keepStaged(t)
 }
 
 // answerStaged gives a call the response that its edit waits for the review.
@@ -278,8 +281,9 @@ func (s *Session) endReviews() {
 // with its next message.
 func (s *Session) Note(text string) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.notes = append(s.notes, text)
+	s.mu.Unlock()
+	s.kept.put(record{T: recNote, Text: text})
 }
 
 // Announce shows the state of a proposal that changed after its review, such as one
@@ -294,11 +298,16 @@ func (s *Session) tellNotes(ctx context.Context) {
 	notes := s.notes
 	s.notes = nil
 	s.mu.Unlock()
+	kept := len(notes)
 	notes = append(notes, s.endedProcesses(ctx)...)
 	if s.opt.News != nil {
 		notes = append(notes, s.opt.News(ctx, s.id)...)
 	}
 	if len(notes) > 0 {
 		s.history.AddUser(model.Text("[Since your last message]\n" + strings.Join(notes, "\n\n")))
+	}
+	if kept > 0 {
+		s.keepHistory() // first: what is told twice does less harm than what is not
+		s.kept.put(record{T: recTold, Told: kept})
 	}
 }

@@ -55,6 +55,10 @@ func (s *Session) verdict(ctx context.Context, t *turn, view *workspace.View, ca
 	err := s.opt.Reviewer.Review(ctx, p, auto, updated)
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
+		if s.kept != nil && !auto && p.Pending() && !errors.Is(err, errCancelled) {
+			s.suspend(t, p, editing, updated)
+			return "", false
+		}
 	}
 	return s.conclude(t, p, editing, err, updated)
 }

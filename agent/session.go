@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"redline/agent/journal"
 	"redline/agent/loop"
 	"redline/agent/model"
 	"redline/agent/retry"
@@ -106,6 +107,9 @@ type Options struct {
 	Resources Resources
 	// Asker puts questions to the user; nil: nobody can be asked.
 	Asker Asker
+	// Journal is where the session is kept on disk from its first prompt on; nil: it
+	// is not.
+	Journal *journal.Store
 	Conversation
 }
 
@@ -156,6 +160,9 @@ type Session struct {
 
 	bgMu       sync.Mutex
 	background []*background // see leaveRunning
+
+	kept   *keeper               // nil when the session is not kept
+	reopen []*workspace.Proposal // see ReopenSaved
 
 	tempMu sync.Mutex
 	temp   string // see tempDir; empty until it is needed
@@ -224,7 +231,7 @@ func NewSession(opt Options) *Session {
 		opt.Model = DefaultModel
 	}
 	now := opt.Now()
-	return &Session{opt: opt, id: opt.ID, created: now, updated: now, mode: opt.Mode, at: opt.ReviewAt, model: opt.Model, reviews: map[*lateReview]bool{}, allowedKeys: map[string]bool{}, open: map[string]bool{}}
+	return &Session{opt: opt, id: opt.ID, created: now, updated: now, mode: opt.Mode, at: opt.ReviewAt, model: opt.Model, reviews: map[*lateReview]bool{}, allowedKeys: map[string]bool{}, open: map[string]bool{}, kept: newKeeper(opt.Journal)}
 }
 
 // NewID returns a fresh identifier that sorts by time.
@@ -269,13 +276,15 @@ func (s *Session) Configure(mode Mode, modelName string) error {
 		}
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if mode != "" {
 		s.mode = mode
 	}
 	if modelName != "" {
 		s.model = modelName
 	}
+	s.mu.Unlock()
+	s.kept.put(record{T: recSet, Mode: mode, Model: modelName})
+	s.kept.sync()
 	return nil
 }
 
@@ -327,23 +336,35 @@ func (s *Session) start(ctx context.Context, msg Message) (t *turn, err error) {
 	t = &turn{id: fmt.Sprintf("%s.t%d", s.id, s.turns), cancel: cancel, done: make(chan struct{})}
 	s.running = t
 	s.mu.Unlock()
+	s.keepPrompt(t.id, msg)
 
 	go func() {
 		defer close(t.done)
 		end := s.runTurn(ctx, t, msg)
 		t.end = end
 		cancel(nil)
+		s.keepHistory()
+		s.kept.sync()
 		s.mu.Lock()
 		s.running = nil
 		s.updated = s.opt.Now()
 		s.mu.Unlock()
 		s.emit(t.id, end)
+		s.keepEnd(t.id)
 	}()
 	return t, nil
 }
 
 // Steer adds a message to the running turn; the model gets it with its next step.
 func (s *Session) Steer(text string) (turnID string, err error) {
+	if turnID, err = s.addSteer(text); err == nil {
+		s.kept.put(record{T: recSteer, Turn: turnID, Text: text})
+		s.kept.sync()
+	}
+	return turnID, err
+}
+
+func (s *Session) addSteer(text string) (turnID string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.running == nil || s.running.closing {
@@ -391,7 +412,7 @@ func (s *Session) Close() {
 	s.closed = true
 	t := s.running
 	if t != nil {
-		t.cancel(errCancelled)
+		t.cancel(errSessionEnd)
 	}
 	s.mu.Unlock()
 	if t != nil {
@@ -399,6 +420,7 @@ func (s *Session) Close() {
 	}
 	s.endReviews()
 	if first {
+		s.kept.close()
 		s.cleanUp()
 	}
 }
@@ -408,7 +430,10 @@ func (s *Session) emit(turnID string, b Body) {
 	s.emitMu.Lock()
 	defer s.emitMu.Unlock()
 	s.seq++
-	s.opt.Emit(Event{SessionID: s.id, Seq: s.seq, TurnID: turnID, Body: b})
+	ev := Event{SessionID: s.id, Seq: s.seq, TurnID: turnID, Body: b}
+	s.kept.event(ev)
+	s.opt.Emit(ev)
+	s.complain(turnID)
 }
 
 // takeSteer returns the messages that came in since the last step.

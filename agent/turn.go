@@ -108,6 +108,7 @@ func (s *Session) runTurn(ctx context.Context, t *turn, msg Message) TurnEnded {
 // runStep is one request: it streams the answer to the user and into the history
 // and returns the functions to call. What arrived before an error is kept.
 func (s *Session) runStep(ctx context.Context, t *turn, g model.ContentGenerator, messageID string) ([]model.FunctionCall, genai.FinishReason, error) {
+	s.keepHistory()
 	mode, modelName := s.settings()
 	p := s.prepared(t, mode, modelName)
 	req := &model.Request{Model: p.model, Contents: s.history.Contents(), Config: p.config, PromptID: t.id, SessionID: s.id}
@@ -159,6 +160,7 @@ stream:
 	ok := failed == nil && block == "" && finish != genai.FinishReasonMalformedFunctionCall
 	kept := ans.done(ok)
 	s.history.AddModel(kept)
+	s.keepHistory() // before anything it calls is run
 	switch {
 	case failed != nil:
 		return nil, "", failed

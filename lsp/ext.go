@@ -21,6 +21,7 @@ const (
 	methodSessionConfigure = "agent/session/configure"
 	methodSessionClose     = "agent/session/close"
 	methodSessionDelete    = "agent/session/delete"
+	methodSessionFork      = "agent/session/fork"
 	methodPrompt           = "agent/prompt"
 	methodSteer            = "agent/steer"
 	methodCancel           = "agent/cancel"
@@ -99,6 +100,15 @@ type SessionResumeParams struct {
 
 // Validate reports what is missing.
 func (p *SessionResumeParams) Validate() error { return need("sessionId", p.SessionID) }
+
+// SessionForkParams copies a session up to a turn.
+type SessionForkParams struct {
+	SessionID    string `json:"sessionId"`
+	BeforeTurnID string `json:"beforeTurnId,omitempty"` // default: all turns that have ended
+}
+
+// Validate reports what is missing.
+func (p *SessionForkParams) Validate() error { return need("sessionId", p.SessionID) }
 
 // SessionConfigureParams changes a session.
 type SessionConfigureParams struct {

@@ -62,6 +62,7 @@ func (s *Server) proposalResolve(ctx context.Context, p *ProposalResolveParams) 
 	if err := rv.decide(ctx, rev, p.Decisions); err != nil {
 		return nil, err
 	}
+	s.syncSession(rv.session)
 	return s.encoder().proposal(rv.current()), nil
 }
 
@@ -79,4 +80,12 @@ func (s *Server) openProposals() []*workspace.Proposal {
 		}
 	}
 	return out
+}
+
+// syncSession brings a session to the disk: an acknowledged decision outlives the
+// process.
+func (s *Server) syncSession(id string) {
+	if x, err := s.session(id); err == nil {
+		x.Sync()
+	}
 }

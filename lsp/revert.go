@@ -23,6 +23,7 @@ func (s *Server) proposalRevert(ctx context.Context, p *ProposalRevertParams) (*
 	if err := s.revert(ctx, rv, p.Targets); err != nil {
 		return nil, err
 	}
+	s.syncSession(rv.session)
 	return s.encoder().proposal(rv.current()), nil
 }
 

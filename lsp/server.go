@@ -17,6 +17,7 @@ import (
 	"go.uber.org/zap"
 
 	"redline/agent"
+	"redline/agent/journal"
 	"redline/agent/model"
 	"redline/agent/retry"
 	"redline/agent/slash"
@@ -40,6 +41,8 @@ type Options struct {
 	Settings func(folders []string) (Settings, error)
 	// Trust keeps which folders the user trusts; nil: all are.
 	Trust Trust
+	// Journal is where sessions are kept; nil: they end with the process.
+	Journal *journal.Store
 	// Review overrides how plain clients review (WIRE.md §6): auto, annotations,
 	// message or codeAction.
 	Review string
@@ -143,7 +146,8 @@ type Server struct {
 	docs      documents
 	chats     map[string]string // session of each chat document, by its key
 	hints     hints
-	settings  *loaded // once asked for
+	settings  *loaded                  // once asked for
+	loading   map[string]chan struct{} // sessions being read from the disk; closed when done
 
 	stopBackground context.CancelFunc // of the settings that count now
 	trust          trustState
@@ -189,7 +193,7 @@ func Serve(ctx context.Context, rw io.ReadWriteCloser, opt Options) int {
 	defer cancel()
 	s := &Server{
 		opt: opt, log: opt.Log, ws: ws, root: ctx, timing: opt.Timing.withDefaults(),
-		sessions: map[string]*session{}, proposals: map[string]*review{}, message: make(chan struct{}, 1),
+		sessions: map[string]*session{}, proposals: map[string]*review{}, loading: map[string]chan struct{}{}, message: make(chan struct{}, 1),
 	}
 	s.client.encoding = protocol.PositionEncodingKindUTF16
 	s.conn = rpc.NewConn(rw, rpc.Options{Tap: opt.Tap, Log: opt.Log})
@@ -231,7 +235,8 @@ func (s *Server) routes() *rpc.Router {
 	rpc.Handle(r, methodSessionResume, rpc.Async, s.sessionResume)
 	rpc.Handle(r, methodSessionConfigure, rpc.Async, s.sessionConfigure)
 	rpc.Handle(r, methodSessionClose, rpc.Async, s.sessionClose)
-	rpc.Handle(r, methodSessionDelete, rpc.Async, s.sessionClose)
+	rpc.Handle(r, methodSessionDelete, rpc.Async, s.sessionDelete)
+	rpc.Handle(r, methodSessionFork, rpc.Async, s.sessionFork)
 	rpc.Handle(r, methodPrompt, rpc.Async, s.prompt)
 	rpc.Handle(r, methodSteer, rpc.Async, s.steer)
 	rpc.Handle(r, methodCancel, rpc.Async, s.cancel)

@@ -51,34 +51,50 @@ func (s *Server) newSession(mode, modelName, reviewAt string, direct bool) (*ses
 			return nil, rpc.BadParams("reviewAt", "%v", err)
 		}
 	}
+	x := &session{direct: direct}
+	opt, err := s.sessionOptions(x)
+	if err != nil {
+		return nil, err
+	}
+	opt.Mode = m
+	if modelName != "" {
+		opt.Model = strings.Clone(modelName)
+	}
+	if reviewAt != "" {
+		opt.ReviewAt = agent.ReviewAt(strings.Clone(reviewAt))
+	}
+	x.Session = agent.NewSession(opt)
+	s.add(x)
+	return x, nil
+}
+
+// sessionOptions returns what x is made of, with the model and time of review of the
+// settings.
+func (s *Server) sessionOptions(x *session) (agent.Options, error) {
 	set, err := s.loadSettings()
 	if err != nil {
-		return nil, rpc.Failed("settings: %v", err)
-	}
-	if reviewAt == "" {
-		reviewAt = set.ReviewAt
-	}
-	if modelName == "" {
-		modelName = set.Model
+		return agent.Options{}, rpc.Failed("settings: %v", err)
 	}
 	s.runBackground(set)
-	x := &session{direct: direct}
 	opt := agent.Options{
-		Workspace: s.ws, Reviewer: s, Approver: s, Saver: s, News: s.news, Asker: s,
-		Emit: func(ev agent.Event) { s.emit(x, ev) },
-		Mode: m, Model: strings.Clone(modelName), ReviewAt: agent.ReviewAt(strings.Clone(reviewAt)),
+		Workspace: s.ws, Reviewer: s, Approver: s, Saver: s, News: s.news, Asker: s, Journal: s.opt.Journal,
+		Emit:  func(ev agent.Event) { s.emit(x, ev) },
+		Model: set.Model, ReviewAt: agent.ReviewAt(set.ReviewAt),
 	}
 	if s.opt.Trust != nil {
 		opt.Trust = &trustKeeper{s: s, used: set}
 	}
 	set.Configure(&opt)
-	x.Session = agent.NewSession(opt)
+	return opt, nil
+}
+
+// add makes a session known.
+func (s *Server) add(x *session) {
 	id := x.Info().ID
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.sessions[id] = x
 	s.order = append(s.order, id)
-	s.mu.Unlock()
-	return x, nil
 }
 
 // emit hands an event of session x to the client. It is called in order.
@@ -117,34 +133,6 @@ func (s *Server) sessionNew(_ context.Context, p *SessionNewParams) (SessionInfo
 	return wireInfo(x.Info()), nil
 }
 
-func (s *Server) sessionList(context.Context, *Empty) (SessionList, error) {
-	out := SessionList{Sessions: []SessionInfo{}}
-	s.mu.Lock()
-	all := make([]*session, 0, len(s.order))
-	for _, id := range s.order {
-		all = append(all, s.sessions[id])
-	}
-	s.mu.Unlock()
-	for _, x := range all {
-		out.Sessions = append(out.Sessions, wireInfo(x.Info()))
-	}
-	return out, nil
-}
-
-// sessionResume sends the events after a number again, before it answers.
-func (s *Server) sessionResume(ctx context.Context, p *SessionResumeParams) (SessionInfo, error) {
-	x, err := s.session(p.SessionID)
-	if err != nil {
-		return SessionInfo{}, err
-	}
-	for _, ev := range x.log.after(p.AfterSeq) {
-		if err := s.conn.Notify(ctx, methodEvent, s.encoder().event(ev)); err != nil {
-			return SessionInfo{}, err
-		}
-	}
-	return wireInfo(x.Info()), nil
-}
-
 func (s *Server) sessionConfigure(_ context.Context, p *SessionConfigureParams) (SessionInfo, error) {
 	x, err := s.session(p.SessionID)
 	if err != nil {
@@ -159,24 +147,6 @@ func (s *Server) sessionConfigure(_ context.Context, p *SessionConfigureParams) 
 		return SessionInfo{}, rpc.BadParams("mode", "%v", err)
 	}
 	return wireInfo(x.Info()), nil
-}
-
-func (s *Server) sessionClose(_ context.Context, p *SessionParams) (Empty, error) {
-	x, err := s.session(p.SessionID)
-	if err != nil {
-		return Empty{}, err
-	}
-	x.Close()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.sessions, p.SessionID)
-	for i, id := range s.order {
-		if id == p.SessionID {
-			s.order = append(s.order[:i:i], s.order[i+1:]...)
-			break
-		}
-	}
-	return Empty{}, nil
 }
 
 func (s *Server) prompt(_ context.Context, p *PromptParams) (TurnResult, error) {

@@ -1,7 +1,6 @@
 package lsp
 
 import (
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"go.lsp.dev/uri"
 
 	"redline/agent"
-	"redline/agent/model"
 	"redline/workspace"
 	"redline/workspace/text"
 )
@@ -166,29 +164,11 @@ func cut(s string) string {
 
 // WireError returns why a turn did not complete, in its wire form.
 func WireError(b agent.TurnEnded) *EventError {
-	out := &EventError{Kind: ErrorKind(b), Message: b.Err.Error()}
-	var m *model.Error
-	if errors.As(b.Err, &m) {
-		out.Status = m.Status
-	}
-	return out
+	return &EventError{Kind: ErrorKind(b), Message: b.Err.Error(), Status: b.HTTPStatus()}
 }
 
 // ErrorKind sorts the end of a turn for clients that react to it.
-func ErrorKind(b agent.TurnEnded) string {
-	var m *model.Error
-	switch {
-	case b.Status == agent.Cancelled:
-		return "cancelled"
-	case b.Status == agent.Limit:
-		return "limit"
-	case errors.Is(b.Err, agent.ErrCredentials):
-		return string(model.KindAuth)
-	case errors.As(b.Err, &m):
-		return string(m.Kind)
-	}
-	return "failed"
-}
+func ErrorKind(b agent.TurnEnded) string { return b.Kind() }
 
 func wireInfo(i agent.Info) SessionInfo {
 	out := SessionInfo{

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"redline/agent"
+	"redline/cmd/internal/config"
 	"redline/cmd/internal/signin"
 	"redline/lsp"
 	"redline/workspace"
@@ -54,9 +55,6 @@ func runRun(ctx context.Context, std stdio, args []string) int {
 	if *maxTurns < 0 {
 		return fail(std, exitUsage, "--max-turns must not be negative")
 	}
-	if resume != "" {
-		return fail(std, exitUsage, "there is no saved session %q: sessions are not kept between runs yet", resume)
-	}
 	prompt, err = withStdin(std.in, prompt)
 	if err != nil {
 		return fail(std, exitFailed, "read the piped input: %v", err)
@@ -91,14 +89,38 @@ func runRun(ctx context.Context, std stdio, args []string) int {
 	printer, review := newPrinter(output, std, ws), &headless{mode: mode}
 	opt := agent.Options{
 		Workspace: ws, Reviewer: review, Approver: review, Trust: trusted, Emit: printer.event, Mode: m, Model: set.Model, MaxSteps: *maxTurns,
+		Journal: config.Sessions(std.getenv),
 	}
 	set.Configure(&opt)
-	s := agent.NewSession(opt)
+	s, err := openSession(ctx, opt, resume, flagGiven(fs, "mode"), modelName)
+	if err != nil {
+		return fail(std, exitFailed, "%v", sessionProblem(err))
+	}
 	defer s.Close()
 	if _, err := s.Prompt(ctx, agent.Message{Text: prompt}); err != nil {
 		return printer.early(err)
 	}
 	return printer.wait()
+}
+
+// openSession returns a new session, or the one to go on with, in the mode and with the
+// model that were given or else are its own. Proposals that are open in it stay so.
+func openSession(ctx context.Context, opt agent.Options, resume string, withMode bool, modelName string) (*agent.Session, error) {
+	if resume == "" {
+		return agent.NewSession(opt), nil
+	}
+	if !withMode {
+		opt.Mode = ""
+	}
+	opt.Model = modelName
+	s, _, err := agent.Resume(opt, resume)
+	return s, err
+}
+
+// flagGiven reports whether a flag stands on the command line.
+func flagGiven(fs *flag.FlagSet, name string) (given bool) {
+	fs.Visit(func(f *flag.Flag) { given = given || f.Name == name })
+	return given
 }
 
 // openFolder returns the workspace of dir, or of the current folder.

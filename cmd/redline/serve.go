@@ -44,7 +44,7 @@ func runServe(ctx context.Context, std stdio, args []string) int {
 	}
 	trusted, user := newTrust(std.getenv), signin.NewUser(std.getenv, versionString())
 	opt := lsp.Options{
-		Version: versionString(), Log: log, Review: *review, Trust: trusted,
+		Version: versionString(), Log: log, Review: *review, Trust: trusted, Journal: config.Sessions(std.getenv),
 		Folder: documentsFolder(std.getenv),
 		Settings: func(folders []string) (lsp.Settings, error) {
 			return trustedSettings(std.getenv, folders, trusted, user, *modelName, log)

@@ -106,6 +106,16 @@ func (p *Pending) Wait(result any) error {
 	return nil
 }
 
+// WaitOrEnd is [Pending.Wait] for a server that may be killed meanwhile. It reports
+// whether a result came.
+func (p *Pending) WaitOrEnd(result any) bool {
+	p.e.waitQuietly(func() bool { return p.answered })
+	if !p.Answered() || p.err != nil {
+		return false
+	}
+	return result == nil || json.Unmarshal(p.result, result) == nil
+}
+
 // Answered reports whether the answer is there.
 func (p *Pending) Answered() bool {
 	p.e.mu.Lock()
