@@ -1,6 +1,7 @@
 package nvim_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -72,15 +73,16 @@ func TestChatManyDeltas(t *testing.T) {
 		root := workspace(t, nil)
 		var chunks []geminitest.Chunk
 		var want strings.Builder
-		for range 300 {
-			chunks = append(chunks, geminitest.Chunk{Text: "some words\nand "}, geminitest.Chunk{Text: "more, "})
-			want.WriteString("some words\nand more, ")
+		for i := range 300 { // never the same, which would be cut as a loop
+			words := fmt.Sprintf("%d words\nand ", i)
+			chunks = append(chunks, geminitest.Chunk{Text: words}, geminitest.Chunk{Text: "more, "})
+			want.WriteString(words + "more, ")
 		}
 		chunks[200].Gate = "half"
 		srv := geminitest.New(t, geminitest.Step{Chunks: chunks})
 		n := start(t, version, root, srv.URL)
 		n.lua(`vim.cmd('Redline ask go on') vim.cmd('Redline chat')
-			await('text', function() return vim.tbl_contains(lines(), 'and more, some words') end) vim.cmd('close')`, nil)
+			await('text', function() return vim.tbl_contains(lines(), 'and more, 1 words') end) vim.cmd('close')`, nil)
 		srv.Release("half")
 		n.lua(`idle() vim.cmd('Redline chat')`, nil)
 		contains(t, "the chat", joined(get[[]string](n, `return lines()`)), want.String()+"\n\n## You\n\n")
