@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"redline/tools"
+	"redline/tools/sandbox"
 	"redline/tools/secret"
 	"redline/tools/shell"
 )
@@ -25,11 +27,19 @@ const (
 // runCommand has a command approved, runs it and gives the call its response.
 func (s *Session) runCommand(ctx context.Context, t *turn, c *call, cmd *tools.Command) {
 	unsaved := s.opt.Workspace.Snapshot().Unsaved()
-	if err := s.approveCommand(ctx, t, c, cmd, unsaved); err != nil {
+	box, err := sandbox.Open(ctx, s.opt.Sandbox)
+	if ctx.Err() != nil {
+		s.finish(t, c, "", context.Cause(ctx))
+		return
+	}
+	if err != nil {
+		c.guarded = guarded{ask: "the sandbox that the settings want is not to be had, so that it would run without: " + strings.ReplaceAll(err.Error(), "\n", "; "), always: true}
+	}
+	if err := s.approveCommand(ctx, t, c, cmd, box, unsaved); err != nil {
 		s.finish(t, c, "", err)
 		return
 	}
-	unsaved, err := s.saveFirst(ctx, t, c, unsaved)
+	unsaved, err = s.saveFirst(ctx, t, c, unsaved)
 	if err != nil {
 		s.finish(t, c, "", err)
 		return
@@ -40,6 +50,10 @@ func (s *Session) runCommand(ctx context.Context, t *turn, c *call, cmd *tools.C
 	line := shell.Command{
 		Line: cmd.Line, Dir: cmd.Dir, Env: shell.Environ(s.opt.Env.Clean(os.Environ())),
 		Timeout: s.silence(), MaxOutput: maxCommandOutput, KillDelay: killDelay,
+	}
+	if err := s.confine(&line, box, cmd.Background); err != nil {
+		s.finish(t, c, "", err)
+		return
 	}
 	shown := 0
 	line.OnOutput = func(text string) {
@@ -82,11 +96,15 @@ func (s *Session) runCommand(ctx context.Context, t *turn, c *call, cmd *tools.C
 	if len(r.Background) > 0 {
 		pid = r.Background[0]
 	}
-	s.finish(t, c, commandText(r, s.silence(), logFile, backgroundText(s.Processes(ctx), pid), s.rel(unsaved)), nil)
+	text := commandText(r, s.silence(), logFile, backgroundText(s.Processes(ctx), pid), s.rel(unsaved))
+	if box != nil && r.ExitCode != 0 {
+		text += "\nNote: " + box.String() + " If that is why it failed, tell the user; do not look for a way around it."
+	}
+	s.finish(t, c, text, nil)
 }
 
 // approveCommand returns nil when the command may run.
-func (s *Session) approveCommand(ctx context.Context, t *turn, c *call, cmd *tools.Command, unsaved []string) error {
+func (s *Session) approveCommand(ctx context.Context, t *turn, c *call, cmd *tools.Command, box *sandbox.Box, unsaved []string) error {
 	policy := s.opt.Commands
 	consented, _ := s.allowed()
 	policy.Allow = append(slices.Clone(policy.Allow), consented...)
@@ -101,7 +119,7 @@ func (s *Session) approveCommand(ctx context.Context, t *turn, c *call, cmd *too
 	a := Approval{
 		Subject: Subject{Type: "command", Tool: c.fc.Name, Command: cmd.Line, Directory: cmd.Dir, Roots: d.Roots},
 		Title:   c.title,
-		Detail:  commandDetail(cmd, d),
+		Detail:  commandDetail(cmd, box, d),
 		Options: []Option{{"once", "Run once", OptionOnce}},
 	}
 	if len(unsaved) > 0 && s.canSave() {
@@ -137,7 +155,26 @@ func (s *Session) approveCommand(ctx context.Context, t *turn, c *call, cmd *too
 	return nil
 }
 
-func commandDetail(cmd *tools.Command, d shell.Decision) string {
+// confine puts a command into the sandbox, if there is one.
+func (s *Session) confine(line *shell.Command, box *sandbox.Box, detach bool) error {
+	if box == nil {
+		return nil
+	}
+	dir, err := s.tempDir()
+	if err == nil {
+		dir = filepath.Join(dir, "tmp")
+		err = os.MkdirAll(dir, 0o700)
+	}
+	if err != nil {
+		return fmt.Errorf("make a folder for the sandbox: %w", err)
+	}
+	use := sandbox.Use{Folders: s.opt.Workspace.Snapshot().Folders(), Temp: dir, Detach: detach}
+	line.Prefix = box.Prefix(use)
+	line.Env = append(line.Env, box.Env(use)...)
+	return nil
+}
+
+func commandDetail(cmd *tools.Command, box *sandbox.Box, d shell.Decision) string {
 	fence := "```"
 	for strings.Contains(cmd.Line, fence) {
 		fence += "`"
@@ -149,6 +186,7 @@ func commandDetail(cmd *tools.Command, d shell.Decision) string {
 	if cmd.Background {
 		text += "\n\nIt goes on in the background until the session ends."
 	}
+	text += "\n\n" + box.String()
 	if d.Reason != "" {
 		text += "\n\nAsked because " + d.Reason + "."
 	}

@@ -22,6 +22,7 @@ import (
 	"redline/agent/slash"
 	"redline/tools"
 	"redline/tools/policy"
+	"redline/tools/sandbox"
 	"redline/tools/secret"
 	"redline/tools/shell"
 	"redline/workspace"
@@ -80,6 +81,8 @@ type Options struct {
 	// print, beside what looks like a key: our own credentials.
 	Env     secret.Env
 	Secrets []string
+	// Sandbox says whether, and how, commands are confined.
+	Sandbox sandbox.Setting
 	// Policy is the user's rules, and which files are sensitive.
 	Policy policy.Policy
 	// Commands says which command lines run without asking, and which never.

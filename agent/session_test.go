@@ -19,10 +19,12 @@ import (
 	"redline/agent/agenttest"
 	"redline/agent/model"
 	"redline/tools"
+	"redline/tools/sandbox"
 	"redline/workspace"
 )
 
 func TestMain(m *testing.M) {
+	sandbox.Helper()
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
 }
 

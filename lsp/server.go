@@ -24,6 +24,7 @@ import (
 	"redline/lsp/rpc"
 	"redline/tools"
 	"redline/tools/policy"
+	"redline/tools/sandbox"
 	"redline/tools/secret"
 	"redline/tools/shell"
 	"redline/workspace"
@@ -69,7 +70,8 @@ type Settings struct {
 	Policy       policy.Policy // redline.policy and redline.sensitiveFiles
 	Env          secret.Env    // what commands get of the environment
 	Secrets      []string      // masked in what commands print
-	Commands     shell.Policy  // tools.allowed and tools.exclude, as far as they are about commands
+	Sandbox      sandbox.Setting
+	Commands     shell.Policy // tools.allowed and tools.exclude, as far as they are about commands
 	// Conversation is what the settings say about how sessions talk to the model.
 	Conversation agent.Conversation
 	// Tools are what the session offers; Options.Tools when nil.
@@ -97,7 +99,7 @@ type Settings struct {
 func (set Settings) Configure(o *agent.Options) {
 	o.Tools = set.Tools
 	o.Generator, o.Commands, o.Retry, o.MaxTurns = set.Generator, set.Commands, set.Retry, set.MaxTurns
-	o.Policy, o.Env, o.Secrets = set.Policy, set.Env, set.Secrets
+	o.Policy, o.Env, o.Secrets, o.Sandbox = set.Policy, set.Env, set.Secrets, set.Sandbox
 	o.Slash, o.Resources = set.Slash, set.Resources
 	o.CorrectEdits, o.Conversation = set.CorrectEdits, set.Conversation
 	o.Ready, o.Consents, o.Silence = set.Ready, set.Consents, set.Silence

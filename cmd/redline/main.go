@@ -13,6 +13,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"syscall"
+
+	"redline/tools/sandbox"
 )
 
 // version is set by release builds with -ldflags "-X main.version=…".
@@ -57,6 +59,7 @@ func commands() []command {
 }
 
 func main() {
+	sandbox.Helper() // does not return in the helper of a sandbox
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	code := dispatch(ctx, stdio{os.Stdin, os.Stdout, os.Stderr, os.Getenv}, os.Args[1:])

@@ -12,10 +12,12 @@ import (
 	"redline/agent/geminitest"
 	"redline/agent/googletest"
 	"redline/agent/openaitest"
+	"redline/tools/sandbox"
 )
 
 // TestMain lets the scripts call this very program as redline.
 func TestMain(m *testing.M) {
+	sandbox.Helper() // the helper of a sandbox is this program, too
 	testscript.Main(m, map[string]func(){"redline": main, "browse": browse})
 }
 

@@ -104,7 +104,7 @@ func trustedSettings(getenv func(string) string, folders []string, trusted *fold
 		Retry:     retry.Options{MaxAttempts: cfg.Retry.MaxAttempts, Initial: cfg.Retry.Initial, Max: cfg.Retry.MaxDelay},
 		Generator: account.Generator, Auth: account.Auth, Account: account,
 		Commands: commandPolicy(cfg), Tools: reg,
-		Policy: cfg.Policy, Env: cfg.CommandEnv, Secrets: cfg.Env.Secrets(),
+		Policy: cfg.Policy, Env: cfg.CommandEnv, Secrets: cfg.Env.Secrets(), Sandbox: cfg.Sandbox,
 		CorrectEdits: cfg.CorrectEdits, Silence: cfg.Silence,
 		Consents:     consents.New(config.StateDir(getenv)).In(folders),
 		Conversation: conversation(getenv, cfg, trusted, func() string { m, _ := account.Auth(); return m }),

@@ -14,6 +14,9 @@ type Command struct {
 	Dir  string   // the working folder; the program's own if empty
 	Env  []string // "NAME=value"; the program's own if nil
 
+	// Prefix is put before "bash -c LINE": the program and arguments of a sandbox.
+	Prefix []string
+
 	// Input is what the command reads; it reads nothing when it is empty.
 	Input []byte
 	// Apart keeps standard error out of Result.Output; it is in Result.Errors then.
@@ -32,6 +35,8 @@ type Command struct {
 	// DrainDelay is how long to read on from background processes that keep the output open after the command has
 	// ended; 0 for 300 milliseconds. Their output is lost then: it should go to a file.
 	DrainDelay time.Duration
+
+	behind []string // Prefix of what is put in the background
 }
 
 // Background makes the command line run on by itself: Run returns at once, and the output goes to a file that exists.
@@ -42,7 +47,8 @@ func (c *Command) Background(file string) {
 		env = os.Environ()
 	}
 	c.Env = append(slices.Clone(env), "REDLINE_LINE="+c.Line, "REDLINE_LOG="+file)
-	c.Line = `line=$REDLINE_LINE log=$REDLINE_LOG; unset REDLINE_LINE REDLINE_LOG; bash -c "$line" >"$log" 2>&1 </dev/null &`
+	c.Line = `line=$REDLINE_LINE log=$REDLINE_LOG; unset REDLINE_LINE REDLINE_LOG; "$@" bash -c "$line" >"$log" 2>&1 </dev/null &`
+	c.behind, c.Prefix = c.Prefix, nil
 }
 
 // Result is how a command ended.

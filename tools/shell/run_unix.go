@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -46,7 +47,8 @@ func Run(ctx context.Context, c Command) (Result, error) {
 		return Result{}, fmt.Errorf("looking for bash: %w", err)
 	}
 	out := newOutput(c.MaxOutput, c.OnOutput)
-	cmd := exec.Command(bash, "-c", c.Line) // not CommandContext: that kills the first process only
+	argv := append(append(slices.Clone(c.Prefix), bash, "-c", c.Line, "bash"), c.behind...)
+	cmd := exec.Command(argv[0], argv[1:]...) // not CommandContext: that kills the first process only
 	cmd.Dir = c.Dir
 	cmd.Env = c.Env
 	cmd.Stdout, cmd.Stderr = out, out // one writer, so one pipe: the order of the two is kept

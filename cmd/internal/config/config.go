@@ -20,6 +20,7 @@ import (
 	"redline/agent/models"
 	"redline/cmd/internal/trust"
 	"redline/tools/policy"
+	"redline/tools/sandbox"
 	"redline/tools/secret"
 	"redline/workspace"
 )
@@ -83,8 +84,9 @@ type Config struct {
 	// (redline.auth.clientId, redline.auth.clientSecret), of the user only.
 	ClientID, ClientSecret string
 
-	Policy policy.Policy // redline.policy and redline.sensitiveFiles
-	Env    *Env
+	Policy  policy.Policy // redline.policy and redline.sensitiveFiles
+	Env     *Env
+	Sandbox sandbox.Setting // tools.sandbox, tools.sandboxNetworkAccess, tools.sandboxAllowedPaths; GEMINI_SANDBOX
 	// CommandEnv is security.environmentVariableRedaction: what commands get of the
 	// environment. A project that is not trusted can only block.
 	CommandEnv secret.Env
@@ -191,6 +193,12 @@ func (s Source) Load() (*Config, error) {
 		c.MCPServers = nil
 		c.DiscoveryCommand, c.CallCommand = "", ""
 	}
+	c.project = false
+	if v := env.Get("GEMINI_SANDBOX"); v != "" {
+		if err := c.sandbox(v); err != nil {
+			return nil, fmt.Errorf("GEMINI_SANDBOX %w", err)
+		}
+	}
 	if m := env.Get("GEMINI_MODEL"); m != "" {
 		c.Model = m
 	}
@@ -267,7 +275,7 @@ var oldNames = map[string]string{
 	"contextFileName":      "context.fileName",
 	"mcpServerCommand":     "mcp.serverCommand",
 	"toolDiscoveryCommand": "tools.discoveryCommand", "toolCallCommand": "tools.callCommand",
-	"allowedTools": "tools.allowed", "excludeTools": "tools.exclude", "coreTools": "tools.core",
+	"sandbox": "tools.sandbox", "allowedTools": "tools.allowed", "excludeTools": "tools.exclude", "coreTools": "tools.core",
 }
 
 // settings are the keys that are read here.
@@ -290,6 +298,16 @@ var settings = map[string]func(*Config, any) error{
 	},
 	"security.environmentVariableRedaction.allowed": func(c *Config, v any) error { return texts(&c.CommandEnv.Allowed, v) },
 	"security.environmentVariableRedaction.blocked": func(c *Config, v any) error { return texts(&c.CommandEnv.Blocked, v) },
+	"tools.sandbox": func(c *Config, v any) error { return c.sandbox(v) },
+	"tools.sandboxNetworkAccess": func(c *Config, v any) error {
+		on, ok := v.(bool)
+		if !ok {
+			return fmt.Errorf("must be true or false, not %v", v)
+		}
+		c.Sandbox.Network = on
+		return nil
+	},
+	"tools.sandboxAllowedPaths":  func(c *Config, v any) error { return c.sandboxPaths(v) },
 	"redline.policy":             func(c *Config, v any) error { return c.rules(v) },
 	"redline.sensitiveFiles":     func(c *Config, v any) error { return c.sensitive(v) },
 	"security.auth.selectedType": func(c *Config, v any) error { return text(&c.AuthType, v) },
