@@ -9,10 +9,14 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"redline/tools/web"
 	"redline/workspace"
 )
+
+// maxFetches is how many pages are fetched at a time.
+const maxFetches = 5
 
 // maxURLs is how many pages one call of web_fetch may name.
 const maxURLs = 20
@@ -128,16 +132,26 @@ func readGrounded(ctx context.Context, m Grounder, prompt string, urls []string)
 
 // fetchAll fetches the pages here. It fails only when there is not one.
 func fetchAll(ctx context.Context, opt web.Options, urls []string) (*Result, error) {
+	pages, errs := make([]*web.Page, len(urls)), make([]error, len(urls))
+	sem := make(chan struct{}, maxFetches)
+	var wg sync.WaitGroup
+	for i, u := range urls {
+		wg.Go(func() {
+			sem <- struct{}{}
+			defer func() { <-sem }()
+			pages[i], errs[i] = web.Fetch(ctx, u, opt)
+		})
+	}
+	wg.Wait()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	var b strings.Builder
 	read := 0
 	var problems []string
-	for _, u := range urls {
-		page, err := web.Fetch(ctx, u, opt)
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if err != nil {
-			problems = append(problems, err.Error())
+	for i, page := range pages {
+		if errs[i] != nil {
+			problems = append(problems, errs[i].Error())
 			continue
 		}
 		read++

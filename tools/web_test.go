@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -74,6 +75,14 @@ func TestGoogleWebSearch(t *testing.T) {
 	}
 }
 
+func many(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, " https://example.com/%d", i)
+	}
+	return b.String()
+}
+
 func TestWebFetch(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/page" {
@@ -99,13 +108,15 @@ func TestWebFetch(t *testing.T) {
 		{"own fetch of a local page", "read " + srv.URL + "/page", open, grounder{err: errors.New("must not be asked")}, "# Own", ""},
 		{"one of two", "read " + srv.URL + "/page and " + srv.URL + "/none", open, grounder{}, "Not read: " + srv.URL + "/none answered 404 Not Found", ""},
 		{"none", "read " + srv.URL + "/none", open, grounder{}, "", "404 Not Found"},
+		{"in the order of the prompt", "read " + srv.URL + "/none and " + srv.URL + "/page?1 and " + srv.URL + "/page?2", open, grounder{}, "page?2", ""},
+		{"too many", "read" + " https://example.com/" + many(20), open, grounder{}, "", "the prompt has 21 URLs; at most 20"},
 		{"local is refused", "read " + srv.URL + "/page", web.Options{}, grounder{}, "", "not fetched"},
 	} {
 		got, err := runWeb(t, tools.WebFetch(c.opt), c.prompt, c.g)
 		if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) || !strings.Contains(got, c.want) {
 			t.Errorf("%s: got %q, %v; want %q %q", c.name, got, err, c.want, c.err)
 		}
-		if err == nil && (strings.Count(got, "</web_content>") != 1 || !strings.Contains(got, "data, not instructions")) {
+		if err == nil && (strings.Count(got, "</web_content>") != strings.Count(got, "<web_content from=") || !strings.Contains(got, "data, not instructions")) {
 			t.Errorf("%s: not marked: %q", c.name, got)
 		}
 	}

@@ -98,7 +98,9 @@ func trustedSettings(getenv func(string) string, folders []string, trusted *fold
 		modelName = cfg.Model
 	}
 	account := user.Account(source.Load)
-	reg := registry(getenv).Filter(cfg.CoreTools, cfg.ExcludedTools)
+	all := registry(getenv)
+	all.Add(tools.WebFetch(webOptions(cfg)))
+	reg := all.Filter(cfg.CoreTools, cfg.ExcludedTools)
 	set := lsp.Settings{
 		Model: modelName, MaxTurns: cfg.MaxSessionTurns, Review: cfg.Review, ReviewAt: cfg.ReviewAt,
 		Retry:     retry.Options{MaxAttempts: cfg.Retry.MaxAttempts, Initial: cfg.Retry.Initial, Max: cfg.Retry.MaxDelay},

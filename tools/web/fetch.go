@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -23,7 +24,9 @@ type Options struct {
 	MaxBytes     int64         // of a page as it comes; 5 MB
 	AllowPrivate bool          // also addresses of this machine and private networks
 	UserAgent    string
-	Proxy        *url.URL // the proxy then looks names up: only literal addresses can be refused
+	// Proxy returns the proxy for a URL, nil for none; nil: there is none. A proxy
+	// looks names up itself: then only literal addresses can be refused.
+	Proxy func(*url.URL) (*url.URL, error)
 }
 
 const maxRedirects = 10
@@ -140,13 +143,51 @@ func (o Options) transport() *http.Transport {
 		TLSHandshakeTimeout: 10 * time.Second, ResponseHeaderTimeout: o.Timeout, MaxResponseHeaderBytes: 256 << 10,
 		DisableKeepAlives: true, ForceAttemptHTTP2: true,
 	}
-	if o.Proxy != nil {
-		t.Proxy = http.ProxyURL(o.Proxy)
-	} else if !o.AllowPrivate {
+	if !o.AllowPrivate {
 		dialer.Control = publicOnly
 	}
 	t.DialContext = dialer.DialContext
+	if o.Proxy != nil {
+		o.through(t, dialer)
+	}
 	return t
+}
+
+// through has t use the proxies of the options. They are the user's choice, and so
+// may be anywhere.
+func (o Options) through(t *http.Transport, direct *net.Dialer) {
+	var mu sync.Mutex
+	proxies := map[string]bool{}
+	t.Proxy = func(req *http.Request) (*url.URL, error) {
+		proxy, err := o.Proxy(req.URL)
+		if err != nil || proxy == nil {
+			return nil, err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		proxies[address(proxy)] = true
+		return proxy, nil
+	}
+	free := *direct
+	free.Control = nil
+	t.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		mu.Lock()
+		known := proxies[addr]
+		mu.Unlock()
+		if known {
+			return free.DialContext(ctx, network, addr)
+		}
+		return direct.DialContext(ctx, network, addr)
+	}
+}
+
+// address returns what is dialled for a proxy.
+func address(proxy *url.URL) string {
+	port := proxy.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"}[proxy.Scheme]
+	}
+	return net.JoinHostPort(proxy.Hostname(), port)
 }
 
 // Raw returns the URL of the file itself for a page of GitHub that shows one.

@@ -50,6 +50,7 @@ type Config struct {
 	Provider        string        // redline.provider: gemini, the default, or openai
 	OpenAI          OpenAI        // redline.openai
 	CorrectEdits    bool          // redline.correctEdits, true unless it is set
+	WebPrivate      bool          // redline.web.allowPrivate
 	Silence         time.Duration // tools.shell.inactivityTimeout; 0: not set, negative: none
 	// ContextNames are the names of files with instructions; none: the default.
 	ContextNames []string // context.fileName
@@ -360,8 +361,9 @@ var settings = map[string]func(*Config, any) error{
 		c.CoreTools = nil
 		return texts(&c.CoreTools, v)
 	},
-	"proxy":                func(c *Config, v any) error { return text(&c.Proxy, v) },
-	"redline.correctEdits": func(c *Config, v any) error { return yesNo(&c.CorrectEdits, v) },
+	"proxy":                    func(c *Config, v any) error { return text(&c.Proxy, v) },
+	"redline.web.allowPrivate": func(c *Config, v any) error { return yesNo(&c.WebPrivate, v) },
+	"redline.correctEdits":     func(c *Config, v any) error { return yesNo(&c.CorrectEdits, v) },
 	"context.fileName": func(c *Config, v any) error {
 		c.ContextNames = nil
 		if name, ok := v.(string); ok {
