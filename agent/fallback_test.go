@@ -41,13 +41,13 @@ func TestFallback(t *testing.T) {
 		model  string
 	}{
 		"busy, yes":       {[]geminitest.Step{busy, flash}, false, false, yes, agent.Failed, "Flash.", "gemini-2.5-flash"},
-		"busy, no":        {[]geminitest.Step{busy, pro, pro}, false, false, no, agent.Completed, "Pro.Pro.", "gemini-2.5-pro"},
+		"busy, no":        {[]geminitest.Step{busy, pro, pro}, false, false, no, agent.Completed, "Pro.\n\nPro.", "gemini-2.5-pro"},
 		"busy, no answer": {[]geminitest.Step{busy, flash}, false, false, silent, agent.Failed, "Flash.", "gemini-2.5-flash"},
 		"busy, no asker":  {[]geminitest.Step{busy, flash}, false, false, nil, agent.Failed, "Flash.", "gemini-2.5-flash"},
 		"quota, yes":      {[]geminitest.Step{quota, flash}, false, false, yes, agent.Failed, "Flash.", "gemini-2.5-flash"},
 		"quota, no":       {[]geminitest.Step{quota, pro}, false, false, no, agent.Failed, "Pro.", "gemini-2.5-pro"},
-		"quota, alone":    {[]geminitest.Step{quota, flash, flash}, false, true, nil, agent.Completed, "Flash.Flash.", "gemini-2.5-flash"},
-		"busy, a key":     {[]geminitest.Step{busy, pro, pro}, true, false, yes, agent.Completed, "Pro.Pro.", "gemini-2.5-pro"},
+		"quota, alone":    {[]geminitest.Step{quota, flash, flash}, false, true, nil, agent.Completed, "Flash.\n\nFlash.", "gemini-2.5-flash"},
+		"busy, a key":     {[]geminitest.Step{busy, pro, pro}, true, false, yes, agent.Completed, "Pro.\n\nPro.", "gemini-2.5-pro"},
 		"quota, a key":    {[]geminitest.Step{quota, pro}, true, false, yes, agent.Failed, "Pro.", "gemini-2.5-pro"},
 	} {
 		t.Run(name, func(t *testing.T) {

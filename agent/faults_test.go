@@ -101,7 +101,7 @@ func TestFaultsOverHTTP(t *testing.T) {
 		"MAX_TOKENS":         {steps: []geminitest.Step{{Chunks: []geminitest.Chunk{{Text: "half"}}, Finish: "MAX_TOKENS"}}, said: "half", notice: "limit of output tokens"},
 		"30 MB in one chunk": {steps: []geminitest.Step{geminitest.Say(huge)}, change: func(o *agent.Options) { o.AllowLoops = true }, said: huge},
 		"a signature beside empty text": {
-			steps: []geminitest.Step{{Chunks: []geminitest.Chunk{{Text: "a"}, {Signature: "c2lnbmF0dXJl"}, {Call: &geminitest.Call{Name: "list_directory", Args: list.Args, Signature: "b3RoZXI="}}}}, fine}, said: "afine", tools: 1,
+			steps: []geminitest.Step{{Chunks: []geminitest.Chunk{{Text: "a"}, {Signature: "c2lnbmF0dXJl"}, {Call: &geminitest.Call{Name: "list_directory", Args: list.Args, Signature: "b3RoZXI="}}}}, fine}, said: "a\n\nfine", tools: 1,
 			check: func(t *testing.T, o *over) {
 				raw := string(o.srv.Requests()[1].Raw)
 				for _, want := range []string{`{"text":"","thoughtSignature":"c2lnbmF0dXJl"}`, `"thoughtSignature":"b3RoZXI="`} {
@@ -120,7 +120,7 @@ func TestFaultsOverHTTP(t *testing.T) {
 			},
 		},
 		"parallel calls over several chunks": {
-			steps: []geminitest.Step{{Chunks: []geminitest.Chunk{{Call: &list}, {Text: "and "}, {Calls: []geminitest.Call{geminitest.NewCall("read_file", map[string]any{"path": "a.txt"}), list}}}}, fine}, said: "and fine", tools: 3,
+			steps: []geminitest.Step{{Chunks: []geminitest.Chunk{{Call: &list}, {Text: "and "}, {Calls: []geminitest.Call{geminitest.NewCall("read_file", map[string]any{"path": "a.txt"}), list}}}}, fine}, said: "and \n\nfine", tools: 3,
 			check: func(t *testing.T, o *over) {
 				var names []string
 				for _, r := range o.srv.Requests()[1].Last().Responses() {

@@ -112,12 +112,12 @@ func (o *over) watch(f func(agent.Event)) {
 	o.seeing = f
 }
 
-// said returns what was shown of the answers.
+// said returns what was shown of the answers, a blank line between two of them.
 func (o *over) said() string {
-	var out strings.Builder
+	var out agent.Transcript
 	for _, ev := range o.seen() {
 		if d, ok := ev.Body.(agent.MessageDelta); ok {
-			out.WriteString(d.Text)
+			out.Add(d)
 		}
 	}
 	return out.String()

@@ -51,6 +51,7 @@ func (s *Session) runTurn(ctx context.Context, t *turn, msg Message) TurnEnded {
 		return end(failure(ctx, err))
 	}
 	t.generator = s.retrying(t, generator)
+	messageID := ""
 	for step := 1; ; step++ {
 		if step > s.opt.MaxSteps {
 			return end(Limit, fmt.Errorf("stopped after %d steps; say “continue” to let it go on", s.opt.MaxSteps))
@@ -62,7 +63,10 @@ func (s *Session) runTurn(ctx context.Context, t *turn, msg Message) TurnEnded {
 			t.loop.Reset()
 		}
 		s.fitWindow(ctx, t)
-		calls, finish, err := s.runStep(ctx, t, t.generator, fmt.Sprintf("%s.m%d", t.id, step))
+		if t.tries.breaks == 0 { // else it is the rest of the same message
+			messageID = fmt.Sprintf("%s.m%d", t.id, step)
+		}
+		calls, finish, err := s.runStep(ctx, t, t.generator, messageID)
 		again, err := s.judge(ctx, t, finish, calls, err)
 		switch {
 		case err != nil && errors.Is(err, errLoop):

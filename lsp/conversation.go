@@ -3,6 +3,7 @@ package lsp
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 
 	"go.lsp.dev/protocol"
@@ -162,7 +163,8 @@ type ModelUsage struct {
 func WireUsage(u agent.Usage) Usage {
 	w := Usage{u.Input, u.Cached, u.Output, u.Thoughts, u.Total, u.Requests, nil}
 	if u.Requests > 0 && u.Unpriced == 0 {
-		w.CostUSD = &u.Cost
+		cost := math.Round(u.Cost*1e9) / 1e9
+		w.CostUSD = &cost
 	}
 	return w
 }

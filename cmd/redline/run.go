@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"go.uber.org/zap"
 	"golang.org/x/term"
@@ -212,7 +213,7 @@ func (p *printer) event(ev agent.Event) {
 	case agent.Notice:
 		fmt.Fprintf(p.std.err, "redline: %s\n", b.Text)
 	case agent.Retry:
-		fmt.Fprintf(p.std.err, "redline: %s; trying again in %s (attempt %d)\n", b.Reason, b.Delay, b.Attempt)
+		fmt.Fprintf(p.std.err, "redline: %s; trying again in %s (attempt %d)\n", b.Reason, b.Delay.Round(time.Millisecond), b.Attempt)
 	case agent.TurnEnded:
 		p.end = b
 		p.once.Do(func() { close(p.done) })
