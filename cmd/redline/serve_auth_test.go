@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"redline/agent/gemini/auth"
 	"redline/agent/geminitest"
@@ -322,4 +323,74 @@ func TestServePlainLogin(t *testing.T) {
 	s.WaitNotification("window/showMessage", func(raw json.RawMessage) bool { return strings.Contains(string(raw), "you are signed in") })
 	s.MustCall("workspace/executeCommand", map[string]any{"command": "redline.logout"}, nil)
 	s.WaitNotification("window/showMessage", func(raw json.RawMessage) bool { return strings.Contains(string(raw), "you are signed out") })
+}
+
+// A sign-in service that hangs, and an admission that takes for ever, end with the turn.
+func TestServeSignInHangs(t *testing.T) {
+	s := serveGoogle(t, lsptest.Options{}, "GOOGLE_GENAI_USE_GCA=true")
+	if _, err := s.login(map[string]any{}); err != nil {
+		t.Fatal(err)
+	}
+	cancel := func(path string, n int) {
+		t.Helper()
+		session, turn := ask(s.Editor, "hello")
+		if err := s.google.Await(t.Context(), path, n); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		s.MustCall("agent/cancel", map[string]any{"sessionId": session}, nil)
+		if status, message := end(t, s.Editor, turn); status != "cancelled" {
+			t.Errorf("%s: turn %s: %s", path, status, message)
+		}
+		if d := time.Since(began); d > time.Second {
+			t.Errorf("%s: cancelling took %v", path, d)
+		}
+	}
+	hold := make(chan struct{})
+	s.google.Set(func(g *googletest.State) { g.Hold = hold })
+	s.google.Expire()
+	cancel("/token", 2)
+	close(hold)
+	s.google.Set(func(g *googletest.State) { g.Hold = nil })
+	s.prompt("completed", "")
+
+	s.google.Set(func(g *googletest.State) { g.Tier, g.FreeTier, g.Onboarding = "", true, 1<<30 })
+	login := make(chan error, 1)
+	go func() {
+		_, err := s.login(map[string]any{"workDoneToken": "w"})
+		login <- err
+	}()
+	if err := s.google.Await(t.Context(), "/v1internal/operations/42", 1); err != nil {
+		t.Fatal(err)
+	}
+	s.Notify("window/workDoneProgress/cancel", map[string]any{"token": "w"})
+	var e *lsptest.ResponseError
+	if err := <-login; !errors.As(err, &e) || e.Code != -32800 {
+		t.Errorf("got %v", err)
+	}
+	cancel("/v1internal/operations/42", len(s.google.Seen("/v1internal/operations/42"))+1)
+}
+
+// A client that vanishes while a sign-in waits takes the server with it.
+func TestServeLoginVanish(t *testing.T) {
+	opened := make(chan struct{})
+	s := serveGoogle(t, lsptest.Options{Handlers: map[string]lsptest.Handler{
+		"window/showDocument": func(context.Context, json.RawMessage) (any, error) {
+			close(opened)
+			return map[string]bool{"success": true}, nil
+		},
+	}})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = s.login(map[string]any{"method": "oauth-personal"}) // nobody answers it
+	}()
+	<-opened
+	began := time.Now()
+	s.Vanish()
+	_ = s.WaitEnd()
+	if d := time.Since(began); d > time.Second {
+		t.Errorf("the process took %v to end", d)
+	}
+	<-done
 }
