@@ -22,7 +22,16 @@ require (
 	mvdan.cc/sh/v3 v3.14.1
 )
 
-require github.com/BurntSushi/toml v1.6.0
+require (
+	github.com/BurntSushi/toml v1.6.0
+	github.com/zalando/go-keyring v0.2.6
+)
+
+require (
+	al.essio.dev/pkg/shellescape v1.5.1 // indirect
+	github.com/danieljoos/wincred v1.2.2 // indirect
+	github.com/godbus/dbus/v5 v5.1.0 // indirect
+)
 
 require (
 	github.com/landlock-lsm/go-landlock v0.11.0

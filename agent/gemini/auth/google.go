@@ -192,10 +192,14 @@ func pasted(text, state string) (code, problem string) {
 		return "", "Nothing was pasted. Paste the address that the browser ended at, or the code in it."
 	}
 	if !strings.Contains(text, "://") && !strings.Contains(text, "code=") {
-		if strings.ContainsAny(text, " \t") {
+		code, _, _ = strings.Cut(text, "&") // what follows it in the address
+		if plain, err := url.QueryUnescape(code); err == nil && strings.Contains(code, "%") {
+			code = plain
+		}
+		if code == "" || strings.ContainsAny(code, " \t\r\n") {
 			return "", "This is no code. Paste the address that the browser ended at, or the code in it."
 		}
-		return text, ""
+		return code, ""
 	}
 	_, query, _ := strings.Cut(text, "?")
 	query, _, _ = strings.Cut(query, "#")

@@ -10,7 +10,7 @@ import (
 // comes out is never blank.
 func FuzzPasted(f *testing.F) {
 	for _, s := range []string{
-		"4/code", "http://127.0.0.1:1/oauth2callback?state=right&code=4/code", "http://x/?code=a&state=wrong", "code=x", "?code=%zz",
+		"4/code", "4%2Fcode&scope=a", "%20", "http://127.0.0.1:1/oauth2callback?state=right&code=4/code", "http://x/?code=a&state=wrong", "code=x", "?code=%zz",
 		"http://127.0.0.1:1/?state=right&error=access_denied", " \n", "a b", "http://127.0.0.1/?state=right&code=c#code=d",
 	} {
 		f.Add(s)

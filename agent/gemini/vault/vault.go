@@ -2,7 +2,7 @@
 // user may read.
 //
 // The file is sealed with AES-256-GCM. Its key is made of random bytes, which lie in a
-// file of their own (mode 0600), and of the machine and the user, so that a copy of the
+// file of their own (mode 0600) or, if that is wanted, in the system's keyring, and of the machine and the user, so that a copy of the
 // folder on another machine, or one read by another user, opens nothing. That guards
 // backups and synchronised folders; it cannot guard against a program that runs as the
 // user.
@@ -19,6 +19,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 )
 
@@ -59,10 +60,22 @@ type Google struct {
 // processes.
 type Vault struct {
 	dir string
+
+	mu       sync.Mutex
+	inRing   bool   // a key that is made is kept in the keyring
+	fromRing []byte // what the keyring has given, so that it is asked once
 }
 
 // New returns the vault in the folder dir, which need not exist. It touches nothing.
 func New(dir string) *Vault { return &Vault{dir: dir} }
+
+// UseKeyring says whether the next sign-in that is kept has its key in the system's
+// keyring. Where there is none, it stays in a file.
+func (v *Vault) UseKeyring(on bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.inRing = on
+}
 
 func (v *Vault) path(name string) string { return filepath.Join(v.dir, name) }
 
@@ -78,14 +91,24 @@ func (v *Vault) Load() (Secrets, error) {
 	if err != nil {
 		return Secrets{}, fmt.Errorf("read the saved sign-in: %w", err)
 	}
-	key, err := v.key(false)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Secrets{}, ErrUnreadable
-	}
+	place := placeOf(sealed)
+	key, err := v.key(context.Background(), place) // which waits for the keyring, if at all, for a while
 	if err != nil {
+		if place == keyInRing {
+			return Secrets{}, fmt.Errorf("%w (%w)", ErrUnreadable, err)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return Secrets{}, ErrUnreadable
+		}
 		return Secrets{}, err
 	}
-	plain, err := open(key, sealed)
+	plain, err := open(key, sealed, place)
+	if err != nil && place == keyInRing {
+		v.remember(nil) // another process may have put another key into the keyring
+		if key, err = v.key(context.Background(), place); err == nil {
+			plain, err = open(key, sealed, place)
+		}
+	}
 	if err != nil {
 		return Secrets{}, ErrUnreadable
 	}
@@ -130,9 +153,9 @@ func (v *Vault) Update(ctx context.Context, change func(*Secrets) error) error {
 		return err
 	}
 	if s == (Secrets{}) {
-		return v.remove()
+		return v.remove(ctx)
 	}
-	return v.save(s)
+	return v.save(ctx, s)
 }
 
 // Clear removes everything that is kept, the key too.
@@ -145,34 +168,65 @@ func (v *Vault) Clear(ctx context.Context) error {
 		return err
 	}
 	defer unlock()
-	return v.remove()
+	return v.remove(ctx)
 }
 
-// remove removes the files; the lock's stays, since others may wait for it.
-func (v *Vault) remove() error {
+// remove removes the files, and the key in the keyring; the lock's file stays, since
+// others may wait for it.
+func (v *Vault) remove(ctx context.Context) error {
+	sealed, _ := os.ReadFile(v.path(fileName)) // if there is one
+	var ringErr error
+	if placeOf(sealed) == keyInRing {
+		v.remember(nil)
+		ringErr = v.ringDelete(ctx)
+	}
 	for _, name := range []string{fileName, keyName} {
 		if err := os.Remove(v.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("remove the saved sign-in: %w", err)
 		}
 	}
+	if ringErr != nil {
+		return fmt.Errorf("the sign-in is removed, but not its key, which opens nothing any more, in the system's keyring: %w", ringErr)
+	}
 	return nil
 }
 
-// save writes s to a new file that takes the place of the old one.
-func (v *Vault) save(s Secrets) error {
+// save writes s to a new file that takes the place of the old one. The key stays the one
+// there is, where it is, unless the keyring is wanted and it is not there.
+func (v *Vault) save(ctx context.Context, s Secrets) error {
 	plain, err := json.Marshal(s)
 	if err != nil {
 		return fmt.Errorf("encode the sign-in: %w", err)
 	}
-	key, err := v.key(true)
+	v.mu.Lock()
+	inRing := v.inRing
+	v.mu.Unlock()
+	old, _ := os.ReadFile(v.path(fileName)) // if there is one
+	place := placeOf(old)
+	var key []byte
+	if place == keyInRing || !inRing {
+		key, err = v.key(ctx, place)
+	}
+	if key == nil || err != nil {
+		want := keyInFile
+		if inRing {
+			want = keyInRing
+		}
+		if key, place, err = v.newKey(ctx, want); err != nil {
+			return err
+		}
+	}
+	sealed, err := seal(key, plain, place)
 	if err != nil {
 		return err
 	}
-	sealed, err := seal(key, plain)
-	if err != nil {
+	if err := v.write(fileName, sealed); err != nil {
 		return err
 	}
-	return v.write(fileName, sealed)
+	if place == keyInRing {
+		_ = os.Remove(v.path(keyName)) // an older one, of no use any more
+	}
+	return nil
 }
 
 // write replaces a file atomically. CreateTemp makes it readable by the user alone.

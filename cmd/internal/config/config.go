@@ -84,6 +84,9 @@ type Config struct {
 	// ClientID and ClientSecret are the OAuth client that Login with Google uses
 	// (redline.auth.clientId, redline.auth.clientSecret), of the user only.
 	ClientID, ClientSecret string
+	// Keyring says that the key of what is kept of a sign-in goes into the system's
+	// keyring, where there is one (redline.auth.keyring).
+	Keyring bool
 
 	Policy  policy.Policy // redline.policy and redline.sensitiveFiles
 	Env     *Env
@@ -382,6 +385,13 @@ var settings = map[string]func(*Config, any) error{
 	"redline.contextWindow":        func(c *Config, v any) error { return count(&c.Window, v) },
 	"redline.retry.stallMs":        func(c *Config, v any) error { return millis(&c.Retry.Stall, v) },
 	"redline.auth.clientId":        func(c *Config, v any) error { return c.usersText(&c.ClientID, "redline.auth.clientId", v) },
+	"redline.auth.keyring": func(c *Config, v any) error {
+		if c.project {
+			c.Warnings = append(c.Warnings, "redline.auth.keyring counts in the user's settings only; the project's is ignored")
+			return nil
+		}
+		return yesNo(&c.Keyring, v)
+	},
 	"redline.auth.clientSecret":    func(c *Config, v any) error { return c.usersText(&c.ClientSecret, "redline.auth.clientSecret", v) },
 	"redline.retry.maxAttempts":    func(c *Config, v any) error { return count(&c.Retry.MaxAttempts, v) },
 	"redline.retry.initialDelayMs": func(c *Config, v any) error { return millis(&c.Retry.Initial, v) },

@@ -33,6 +33,7 @@ func (a *Account) Login(ctx context.Context, req lsp.AuthLoginParams, talk lsp.A
 	if err != nil {
 		return err
 	}
+	a.user.vault.UseKeyring(cfg.Keyring)
 	switch method {
 	case APIKey:
 		err = a.loginKey(ctx, cfg, req, talk)
