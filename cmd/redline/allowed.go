@@ -33,14 +33,14 @@ func listAllowed(std stdio) int {
 
 // forgetAllowed takes out what was allowed for good in a folder.
 func forgetAllowed(std stdio, dir string, fs *flag.FlagSet) int {
-	if fs.NArg() > 2 {
+	if fs.NArg() > 1 {
 		return fail(std, exitUsage, "forget takes one argument, in quotes if it has spaces, or none for all of the folder")
 	}
 	folder, err := filepath.Abs(dir) // the current folder for ""; it may be gone
 	if err != nil {
 		return fail(std, exitFailed, "%v", err)
 	}
-	gone, err := consents.New(config.StateDir(std.getenv)).Forget(folder, fs.Arg(1))
+	gone, err := consents.New(config.StateDir(std.getenv)).Forget(folder, fs.Arg(0))
 	if err != nil {
 		return fail(std, exitFailed, "%v", err)
 	}

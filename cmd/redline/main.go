@@ -110,6 +110,18 @@ func parse(fs *flag.FlagSet, std stdio, args []string) (code int, ok bool) {
 	return 0, true
 }
 
+// parseVerb is parse for a command that has commands of its own: flags may stand
+// before and behind the verb, which is empty when there is none. What is left of the
+// arguments is fs.Args.
+func parseVerb(fs *flag.FlagSet, std stdio, args []string) (verb string, code int, ok bool) {
+	if code, ok = parse(fs, std, args); !ok || fs.NArg() == 0 {
+		return "", code, ok
+	}
+	verb = fs.Arg(0)
+	code, ok = parse(fs, std, fs.Args()[1:])
+	return verb, code, ok
+}
+
 func fail(std stdio, code int, format string, args ...any) int {
 	fmt.Fprintf(std.err, "redline: "+format+"\n", args...)
 	return code

@@ -58,10 +58,11 @@ func runMCP(ctx context.Context, std stdio, args []string) int {
 		fmt.Fprint(fs.Output(), "Usage:\n  redline mcp [-C DIR] list\n")
 		fs.PrintDefaults()
 	}
-	if code, ok := parse(fs, std, args); !ok {
+	verb, code, ok := parseVerb(fs, std, args)
+	if !ok {
 		return code
 	}
-	if fs.NArg() != 1 || fs.Arg(0) != "list" {
+	if verb != "list" || fs.NArg() != 0 {
 		fs.Usage()
 		return exitUsage
 	}
@@ -86,7 +87,6 @@ func runMCP(ctx context.Context, std stdio, args []string) int {
 	stop := inBackground(ctx, lsp.Settings{Background: servers.Run, Ready: servers.Ready})
 	states := servers.States()
 	stop()
-	code := exitOK
 	for _, s := range states {
 		printServer(std.out, s)
 		if s.Status != mcp.Ready {

@@ -18,7 +18,7 @@ import (
 // TestMain lets the scripts call this very program as redline.
 func TestMain(m *testing.M) {
 	sandbox.Helper() // the helper of a sandbox is this program, too
-	testscript.Main(m, map[string]func(){"redline": main, "browse": browse})
+	testscript.Main(m, map[string]func(){"redline": main, "browse": browse, "mcpserver": serveMCP})
 }
 
 // The scripts in testdata/script are what the command line promises.

@@ -32,14 +32,19 @@ func runTools(ctx context.Context, std stdio, args []string) int {
 		fmt.Fprint(fs.Output(), "Usage:\n  redline tools [-C DIR] list\n  redline tools [-C DIR] call NAME JSON\n  redline tools allowed\n  redline tools [-C DIR] forget [WHAT]\n")
 		fs.PrintDefaults()
 	}
-	if code, ok := parse(fs, std, args); !ok {
+	verb, code, ok := parseVerb(fs, std, args)
+	if !ok {
 		return code
 	}
-	switch fs.Arg(0) {
-	case "allowed":
+	switch {
+	case verb == "allowed" && fs.NArg() == 0:
 		return listAllowed(std)
-	case "forget":
+	case verb == "forget":
 		return forgetAllowed(std, *dir, fs)
+	case verb == "list" && fs.NArg() == 0, verb == "call" && fs.NArg() == 2:
+	default:
+		fs.Usage()
+		return exitUsage
 	}
 	_, folder, err := openFolder(*dir)
 	if err != nil {
@@ -51,8 +56,7 @@ func runTools(ctx context.Context, std stdio, args []string) int {
 		return fail(std, exitFailed, "%v", err)
 	}
 	reg := set.Tools
-	switch fs.Arg(0) {
-	case "list":
+	if verb == "list" {
 		if set.Background != nil {
 			defer inBackground(ctx, set)()
 		}
@@ -69,18 +73,11 @@ func runTools(ctx context.Context, std stdio, args []string) int {
 			fmt.Fprintf(std.out, "%-18s %-12s %s\n", t.Spec().Name, t.Spec().DisplayName, strings.TrimSuffix(first, "."))
 		}
 		return exitOK
-	case "call":
-		if fs.NArg() != 3 {
-			fs.Usage()
-			return exitUsage
-		}
-		if _, err := reg.Lookup(fs.Arg(1)); err != nil && set.Background != nil {
-			defer inBackground(ctx, set)() // it may be a server's
-		}
-		return callTool(ctx, std, reg, *dir, fs.Arg(1), fs.Arg(2))
 	}
-	fs.Usage()
-	return exitUsage
+	if _, err := reg.Lookup(fs.Arg(0)); err != nil && set.Background != nil {
+		defer inBackground(ctx, set)() // it may be a server's
+	}
+	return callTool(ctx, std, reg, *dir, fs.Arg(0), fs.Arg(1))
 }
 
 // callTool runs one tool and prints what the model would be told. An edit is shown
