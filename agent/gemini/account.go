@@ -149,7 +149,13 @@ func (a *assist) setUp(ctx context.Context, progress func(string)) (Account, err
 	var l loaded
 	if err := a.call(ctx, ":loadCodeAssist", request{Project: a.project, Metadata: about}, &l); err != nil {
 		var e *model.Error
-		if !errors.As(err, &e) || e.Reason != reasonSecurityPolicy {
+		switch {
+		case !errors.As(err, &e):
+			return Account{}, err
+		case e.Reason == reasonSecurityPolicy:
+		case e.Status == http.StatusForbidden && a.project == "cloudshell-gca":
+			return Account{}, refusal("Access to Cloud Shell's own project for Gemini was denied. Put GOOGLE_CLOUD_PROJECT=, with the ID of a project of yours, into a .env file")
+		default:
 			return Account{}, err
 		}
 		// Inside a service perimeter the question itself is refused; such accounts

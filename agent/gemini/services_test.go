@@ -243,6 +243,7 @@ func TestCodeAssistAccounts(t *testing.T) {
 		}, err: []string{"Verify it.", "https://accounts.example.com/verify"}},
 		{name: "inside a perimeter", project: "mine", set: func(s *googletest.State) { s.LoadError = vpc }, want: gemini.Account{Project: "mine", Tier: "standard-tier"}},
 		{name: "API not enabled", project: "mine", set: func(s *googletest.State) { s.LoadError = disabled }, err: []string{"Enable cloudaicompanion.googleapis.com for the project mine at https://console.example.com/enable"}},
+		{name: "Cloud Shell's project denied", project: "cloudshell-gca", set: func(s *googletest.State) { s.LoadError = disabled }, err: []string{"GOOGLE_CLOUD_PROJECT=, with the ID of a project of yours, into a .env file"}},
 		{name: "a number for a project", project: "123456", err: []string{"123456", "project's ID"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -143,3 +143,6 @@ func (e *Env) Users(name string) string {
 
 // Own returns the variable's value in the environment of the process itself.
 func (e *Env) Own(name string) string { return e.own(name) }
+
+// File returns what a .env file says of the variable, whatever the environment does.
+func (e *Env) File(name string) string { return e.file[name] }

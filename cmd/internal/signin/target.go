@@ -84,12 +84,26 @@ func resolve(method string, cfg *config.Config, handed string, kept vault.Secret
 	return t, err
 }
 
-// assistProject returns the project that Code Assist is told.
+// cloudShellProject is the project that Code Assist has for users of Cloud Shell.
+const cloudShellProject = "cloudshell-gca"
+
+// assistProject returns the project that Code Assist is told. In Cloud Shell the
+// environment's follows "gcloud config set project" and says nothing about Code Assist:
+// there, as in Gemini CLI, only a .env file does.
 func assistProject(env *config.Env) string {
-	if p := env.Get("GOOGLE_CLOUD_PROJECT"); p != "" {
-		return p
+	get := env.Get
+	if isTrue(env.Own("CLOUD_SHELL")) {
+		get = env.File
 	}
-	return env.Get("GOOGLE_CLOUD_PROJECT_ID")
+	for _, name := range []string{"GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_PROJECT_ID"} {
+		if p := get(name); p != "" {
+			return p
+		}
+	}
+	if isTrue(env.Own("CLOUD_SHELL")) {
+		return cloudShellProject
+	}
+	return ""
 }
 
 func clientID(cfg *config.Config) string {
@@ -106,7 +120,7 @@ func clientSecret(cfg *config.Config) string {
 	return cfg.ClientSecret
 }
 
-// proxy returns the proxy of the settings, else of a .env file. That of the environment
+// proxy returns the proxy of the settings, else of the user's .env file. That of the environment
 // itself needs no word: it is what transports go by.
 func proxy(cfg *config.Config) string {
 	if cfg.Proxy != "" {
@@ -118,7 +132,7 @@ func proxy(cfg *config.Config) string {
 		}
 	}
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy"} {
-		if p := cfg.Env.Get(name); p != "" {
+		if p := cfg.Env.Users(name); p != "" {
 			return p
 		}
 	}

@@ -168,6 +168,28 @@ export interface AskParams {
   options?: (string | { label: string; detail?: string })[];
 }
 
+/** How the model is reached, without trying; after a login, message says what came of it. */
+export interface AuthStatus {
+  signedIn: boolean;
+  method?: string;
+  methods?: string[];
+  source?: "environment" | "saved" | "client" | "default" | "machine";
+  account?: string;
+  tier?: string;
+  project?: string;
+  location?: string;
+  message?: string;
+}
+
+/** Signs in and answers when that is done; keep "memory" leaves apiKey in the server's memory alone. */
+export interface AuthLoginParams {
+  method?: string;
+  apiKey?: string;
+  keep?: "saved" | "memory";
+  noBrowser?: boolean;
+  workDoneToken?: string | number;
+}
+
 /** The methods by what they do; a name is written once. */
 export const method = {
   sessionNew: "agent/session/new",
@@ -181,6 +203,9 @@ export const method = {
   proposalGet: "agent/proposal/get",
   proposalResolve: "agent/proposal/resolve",
   authStatus: "agent/auth/status",
+  authLogin: "agent/auth/login",
+  authComplete: "agent/auth/complete",
+  authLogout: "agent/auth/logout",
   trustSet: "agent/trust/set",
   event: "agent/event",
   approve: "agent/approve",
