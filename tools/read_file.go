@@ -61,11 +61,11 @@ func prepareReadFile(v *workspace.View, p readFileParams) (*Call, error) {
 		call.Locations[0].Line = *p.Offset + 1
 		call.Title = fmt.Sprintf("%s from line %d", call.Title, *p.Offset+1)
 	}
-	call.Run = func(context.Context) (*Result, error) { return readFile(v, path, p) }
+	call.Run = func(ctx context.Context) (*Result, error) { return readFile(ctx, v, path, p) }
 	return call, nil
 }
 
-func readFile(v *workspace.View, path string, p readFileParams) (*Result, error) {
+func readFile(ctx context.Context, v *workspace.View, path string, p readFileParams) (*Result, error) {
 	if v.Withholds(path) {
 		return nil, readError(path, workspace.ErrWithheld)
 	}
@@ -111,7 +111,7 @@ func readFile(v *workspace.View, path string, p readFileParams) (*Result, error)
 	if f.Open {
 		display += " (as in the editor)"
 	}
-	if rule := hiddenBy(v, path); rule != "" {
+	if rule := hiddenBy(ctx, v, path); rule != "" {
 		head = "[This file is ignored by " + rule + ", so searches and listings leave it out.]\n" + head
 		display += ", which is ignored"
 	}

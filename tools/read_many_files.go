@@ -122,7 +122,7 @@ func readMany(ctx context.Context, v *workspace.View, p readManyFilesParams) (*R
 			skipped = append(skipped, name+" ("+mime+"; name it to have it)")
 			continue
 		}
-		one, err := readFile(v, f.path, readFileParams{})
+		one, err := readFile(ctx, v, f.path, readFileParams{})
 		switch {
 		case err != nil:
 			skipped = append(skipped, fmt.Sprintf("%s (%v)", name, err))

@@ -1,12 +1,12 @@
 package tools
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"redline/workspace"
-	"redline/workspace/ignore"
 	"redline/workspace/search"
 )
 
@@ -49,13 +49,13 @@ func scopeOf(v *workspace.View, p string) (scope search.Scope, root, abs string,
 }
 
 // hiddenBy names the rule that leaves a file out of searches; empty when none does.
-func hiddenBy(v *workspace.View, path string) string {
+func hiddenBy(ctx context.Context, v *workspace.View, path string) string {
 	scope, _, _, err := scopeOf(v, path)
 	if err != nil || scope.Dir == "" {
 		return ""
 	}
-	verdict := ignore.New(scope.Root, ignore.Options{}).Match(scope.Dir, false)
-	if !verdict.Ignored || verdict.Rule == nil {
+	verdict, err := search.Verdict(ctx, scope)
+	if err != nil || !verdict.Ignored || verdict.Rule == nil {
 		return ""
 	}
 	return verdict.Rule.String()

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"sort"
@@ -32,19 +33,50 @@ func (t *target) findOverlays() map[string]overlay {
 				continue
 			}
 		}
-		real, err := filepath.EvalSymlinks(abs)
-		onDisk := err == nil
-		if !onDisk {
-			if dir, err := filepath.EvalSymlinks(filepath.Dir(abs)); err == nil {
-				real = filepath.Join(dir, filepath.Base(abs))
-			}
-		}
-		if realRel, ok := relativeTo(root, real); ok && real != "" {
+		real, onDisk := realPath(abs)
+		if realRel, ok := relativeTo(root, real); ok {
 			rel = realRel
 		}
 		found[rel] = overlay{content, onDisk, content == nil}
 	}
+	// A place that is named through a symbolic link is searched under that name: the open files in it count there.
+	if real, _ := realPath(t.abs(t.dir)); t.dir != "" {
+		if realDir, ok := relativeTo(root, real); ok && realDir != t.dir {
+			for rel, o := range maps.Clone(found) {
+				if below, ok := strings.CutPrefix(rel, realDir); ok && (below == "" || below[0] == '/') {
+					found[t.dir+below] = o
+				}
+			}
+		}
+	}
 	return found
+}
+
+// realPath follows the symbolic links in a path as far as it exists, and reports whether it does to its end.
+func realPath(abs string) (real string, exists bool) {
+	if real, err := filepath.EvalSymlinks(abs); err == nil {
+		return real, true
+	}
+	return realOfMissing(abs, 0), false
+}
+
+// realOfMissing is realPath for what is not on disk, also where a link leads to it.
+func realOfMissing(abs string, links int) string {
+	const maxLinks = 40 // more are a loop
+	if to, err := os.Readlink(abs); err == nil && links < maxLinks {
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(abs), to)
+		}
+		return realOfMissing(to, links+1)
+	}
+	dir := filepath.Dir(abs)
+	if dir == abs {
+		return abs
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return filepath.Join(real, filepath.Base(abs))
+	}
+	return filepath.Join(realOfMissing(dir, links), filepath.Base(abs))
 }
 
 func relativeTo(root, abs string) (string, bool) {
