@@ -98,6 +98,7 @@ func TestCompressionFails(t *testing.T) {
 		"refused":    {geminitest.Fail(400, "INVALID_ARGUMENT", "no summary today"), "no summary today"},
 		"empty":      {geminitest.Say(" "), "gave no summary"},
 		"too long":   {geminitest.Say("<state_snapshot>" + long("", 60) + "</state_snapshot>"), "would not make it shorter"},
+		"cut":        {geminitest.Step{Chunks: []geminitest.Chunk{{Text: "<state_snapshot>half of it, and no more"}}, Finish: "MAX_TOKENS"}, "MAX_TOKENS"},
 		"blocked":    {geminitest.Step{Block: "SAFETY"}, "SAFETY"},
 		"broken off": {geminitest.Step{Chunks: []geminitest.Chunk{{Text: "<state_snap"}}, Fault: geminitest.Cut}, "could not be compressed"},
 	} {

@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"redline/agent"
+	"redline/agent/gemini"
 	"redline/agent/geminitest"
 	"redline/agent/model"
 	"redline/agent/retry"
@@ -350,5 +352,24 @@ func second(is func(agent.Event) bool) func() func(agent.Event) bool {
 			}
 			return n == 2
 		}
+	}
+}
+
+// Nobody listens.
+func TestConnectionRefused(t *testing.T) {
+	gone := geminitest.NewServer(geminitest.Script{})
+	gone.Close()
+	o := newOver(t, func(opt *agent.Options) {
+		client, err := gemini.New(t.Context(), gemini.Options{APIKey: geminitest.DefaultKey, BaseURL: gone.URL})
+		if err != nil {
+			t.Fatal(err)
+		}
+		opt.Generator = func(context.Context) (model.ContentGenerator, error) { return client, nil }
+		opt.Retry.MaxAttempts = 3
+	})
+	end := o.turn("hello")
+	var e *model.Error
+	if end.Status != agent.Failed || !errors.As(end.Err, &e) || e.Kind != model.KindNetwork || !strings.Contains(e.Message, "refused") || !strings.Contains(e.Message, "tried 3 times") {
+		t.Errorf("ended %+v", end)
 	}
 }

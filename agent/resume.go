@@ -164,7 +164,7 @@ func (s *Session) mend(k *kept) {
 	if k.running == "" {
 		return
 	}
-	if k.message != nil {
+	if k.message != nil && !k.message.isCompress() {
 		// The prompt was acknowledged; the model has not seen it.
 		s.history.AddUser(k.message.parts(s.opt.Workspace.Snapshot())...)
 	}

@@ -160,6 +160,7 @@ type Session struct {
 	toldTrust bool // what is left out of an untrusted folder was said
 
 	instructions instructions
+	answers      answers // to requests beside the conversation
 
 	bgMu       sync.Mutex
 	background []*background // see leaveRunning

@@ -29,9 +29,23 @@ func (s *Session) utility(ctx context.Context, t *turn, system, prompt string, s
 	return nil
 }
 
-// utilityText sends a request of [Session.utility] and returns the whole answer.
+// utilityText sends a request beside the conversation and returns the whole answer,
+// which is the one it had before to an equal request.
 func (s *Session) utilityText(ctx context.Context, t *turn, req *model.Request) (string, error) {
+	key, named := s.answers.keyOf(req)
+	if text, ok := s.answers.get(key); named && ok {
+		return text, nil
+	}
+	text, err := s.utilityAnswer(ctx, t, req)
+	if err == nil && named && text != "" {
+		s.answers.put(key, text)
+	}
+	return text, err
+}
+
+func (s *Session) utilityAnswer(ctx context.Context, t *turn, req *model.Request) (string, error) {
 	var text strings.Builder
+	var finish genai.FinishReason
 	var usage *genai.GenerateContentResponseUsageMetadata
 	defer func() { s.spent(t, req.Model, usage) }()
 	for chunk, err := range t.generator.Stream(ctx, req) {
@@ -49,6 +63,12 @@ func (s *Session) utilityText(ctx context.Context, t *turn, req *model.Request) 
 		if chunk.BlockReason != "" {
 			return "", fmt.Errorf("the model's service refused the request (%s)", chunk.BlockReason)
 		}
+		if chunk.FinishReason != "" {
+			finish = chunk.FinishReason
+		}
+	}
+	if finish != "" && finish != genai.FinishReasonStop {
+		return "", fmt.Errorf("the model stopped before the end of its answer (%s)", finish)
 	}
 	return text.String(), nil
 }
