@@ -146,7 +146,7 @@ func (s *Server) landedIn(u string) []placedHunk {
 			}
 			version := d.Version
 			f.Rebase(d.Text, &version)
-			m := newMapper(d.Text, s.client.encoding)
+			m := s.lines.mapper(d.Text, s.client.encoding)
 			for _, h := range f.Hunks {
 				if h.Standing() && h.Start >= 0 && h.Start <= h.End {
 					out = append(out, placedHunk{p.ID, f.ID, h.ID, m.rng(h.Start, h.End), h})
@@ -178,7 +178,7 @@ func (s *Server) hunksIn(u string) []placedHunk {
 				continue
 			}
 			now, _ := f.Current()
-			m := newMapper(now, e.encoding)
+			m := e.lines.mapper(now, e.encoding)
 			for _, h := range f.Hunks {
 				if h.State == workspace.Pending {
 					out = append(out, placedHunk{p.ID, f.ID, h.ID, m.rng(h.Start, h.End), h})

@@ -96,7 +96,7 @@ func (p *problems) news(ctx context.Context, of *workspace.Proposal) string {
 	edited := map[string][]protocol.Range{}
 	for _, f := range of.Files {
 		now, version := f.Current()
-		m := newMapper(now, e.encoding)
+		m := e.lines.mapper(now, e.encoding)
 		u := e.uriOf(f.At())
 		for _, h := range f.Hunks {
 			if h.Standing() && h.Start >= 0 && h.Start <= h.End {

@@ -39,7 +39,7 @@ type editBuilder struct {
 // afterwards.
 func (b *editBuilder) file(f *workspace.FileChange) (first, last []protocol.DocumentChange) {
 	now, version := f.Current()
-	m := newMapper(now, b.encoding)
+	m := b.lines.mapper(now, b.encoding)
 	u := b.uriOf(f.At())
 	var edits []protocol.TextDocumentEditElement
 	var texts []*workspace.Hunk

@@ -82,7 +82,7 @@ func (s *Server) at(path string, offset int) (EditorAt, error) {
 	if err != nil {
 		return EditorAt{}, err
 	}
-	return EditorAt{URI: s.encoder().uriOf(path), Position: newMapper(f.Text, s.client.encoding).position(offset)}, nil
+	return EditorAt{URI: s.encoder().uriOf(path), Position: s.lines.mapper(f.Text, s.client.encoding).position(offset)}, nil
 }
 
 // askAbout sends a question about a place in a file.
@@ -321,7 +321,7 @@ func (s *Server) textEdits(u string, version *int32, edits []protocol.TextEdit) 
 		return tools.FileEdit{}, fmt.Errorf("%s was changed while the editor worked; try again", path)
 	}
 	out := tools.FileEdit{Path: path}
-	m := newMapper(f.Text, s.client.encoding)
+	m := s.lines.mapper(f.Text, s.client.encoding)
 	for _, e := range edits {
 		out.Edits = append(out.Edits, workspace.Edit{Start: m.offset(e.Range.Start), End: m.offset(e.Range.End), New: strings.Clone(e.NewText)})
 	}

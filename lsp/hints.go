@@ -36,7 +36,7 @@ func (s *Server) hint() {
 	for _, p := range s.openProposals() {
 		for _, f := range p.Files {
 			text, version := f.Current()
-			m := newMapper(text, e.encoding)
+			m := e.lines.mapper(text, e.encoding)
 			u := e.uriOf(f.At())
 			for _, h := range f.Hunks {
 				if h.State != workspace.Pending {

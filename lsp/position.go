@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"sort"
+	"strings"
 	"unicode/utf8"
 
 	"go.lsp.dev/protocol"
@@ -15,19 +16,34 @@ type mapper struct {
 	text     string
 	starts   []int // byte offset of each line; the last is the line after a final line end, if any
 	encoding protocol.PositionEncodingKind
+	known    facts
 }
 
 func newMapper(text string, encoding protocol.PositionEncodingKind) *mapper {
-	m := &mapper{text: text, starts: []int{0}, encoding: encoding}
+	m := &mapper{text: text, encoding: encoding}
+	if strings.IndexByte(text, '\r') < 0 {
+		m.starts = make([]int, 1, strings.Count(text, "\n")+1)
+		for at := 0; ; {
+			i := strings.IndexByte(text[at:], '\n')
+			if i < 0 {
+				return m
+			}
+			at += i + 1
+			m.starts = append(m.starts, at)
+		}
+	}
+	m.starts = append(m.starts, 0)
 	for at := 0; at < len(text); {
-		n := diff.NextLine(text[at:])
-		at += n
+		at += diff.NextLine(text[at:])
 		if c := text[at-1]; c == '\n' || c == '\r' {
 			m.starts = append(m.starts, at)
 		}
 	}
 	return m
 }
+
+// line returns the number of the line that the byte offset off is in.
+func (m *mapper) line(off int) int { return sort.SearchInts(m.starts, off+1) - 1 }
 
 // position returns the position of the byte offset off, which is brought into the
 // text and to the start of the character it stands in.
@@ -36,7 +52,7 @@ func (m *mapper) position(off int) protocol.Position {
 	for off > 0 && off < len(m.text) && !utf8.RuneStart(m.text[off]) {
 		off--
 	}
-	line := sort.SearchInts(m.starts, off+1) - 1
+	line := m.line(off)
 	return protocol.Position{Line: uint32(line), Character: uint32(units(m.text[m.starts[line]:off], m.encoding))}
 }
 

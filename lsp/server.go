@@ -157,6 +157,8 @@ type Server struct {
 	// message holds an element while a message request is shown: some editors replace
 	// one by the next and never answer it.
 	message chan struct{}
+
+	lines *lineCache
 }
 
 // client is what the client declared.
@@ -195,7 +197,7 @@ func Serve(ctx context.Context, rw io.ReadWriteCloser, opt Options) int {
 	defer cancel()
 	s := &Server{
 		opt: opt, log: opt.Log, ws: ws, root: ctx, timing: opt.Timing.withDefaults(),
-		sessions: map[string]*session{}, proposals: map[string]*review{}, loading: map[string]chan struct{}{}, message: make(chan struct{}, 1),
+		sessions: map[string]*session{}, lines: &lineCache{}, proposals: map[string]*review{}, loading: map[string]chan struct{}{}, message: make(chan struct{}, 1),
 	}
 	s.client.encoding = protocol.PositionEncodingKindUTF16
 	s.conn = rpc.NewConn(rw, rpc.Options{Tap: opt.Tap, Log: opt.Log})
@@ -264,7 +266,7 @@ func (s *Server) routes() *rpc.Router {
 
 // encoder returns what turns data into its wire form as of now.
 func (s *Server) encoder() *encoder {
-	return &encoder{snapshot: s.ws.Snapshot(), encoding: s.client.encoding, create: s.client.create, rename: s.client.rename, remove: s.client.remove, keep: s.client.oneFile}
+	return &encoder{lines: s.lines, snapshot: s.ws.Snapshot(), encoding: s.client.encoding, create: s.client.create, rename: s.client.rename, remove: s.client.remove, keep: s.client.oneFile}
 }
 
 // session is one conversation and what the server keeps beside it.

@@ -61,21 +61,21 @@ func (s *Server) didChange(_ context.Context, p *didChangeParams) error {
 	if !ok {
 		return fmt.Errorf("change of %s, which is not open", p.TextDocument.URI)
 	}
-	text := d.Text
+	m := s.lines.mapper(d.Text, s.client.encoding)
 	for _, c := range p.ContentChanges {
 		if c.Range == nil {
-			text = strings.Clone(c.Text)
+			m = newMapper(strings.Clone(c.Text), s.client.encoding)
 			continue
 		}
-		m := newMapper(text, s.client.encoding)
 		start, end := m.offset(c.Range.Start), m.offset(c.Range.End)
 		if end < start {
 			return fmt.Errorf("change of %s: the range ends before it starts", p.TextDocument.URI)
 		}
-		text = text[:start] + c.Text + text[end:]
+		m = m.splice(start, end, c.Text)
 	}
+	s.lines.keep(m)
 	next := *d
-	next.Version, next.Text = p.TextDocument.Version, text
+	next.Version, next.Text = p.TextDocument.Version, m.text
 	s.ws.Put(&next)
 	return nil
 }

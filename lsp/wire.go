@@ -16,6 +16,7 @@ import (
 
 // encoder turns the agent's data into what goes over the wire.
 type encoder struct {
+	lines    *lineCache
 	snapshot *workspace.Snapshot
 	encoding protocol.PositionEncodingKind
 	// annotate gives every edit its hunk's change annotation.
@@ -64,12 +65,12 @@ func (e *encoder) proposal(p *workspace.Proposal) *Proposal {
 	}
 	for _, f := range p.Files {
 		now, version := f.Current()
-		m := newMapper(now, e.encoding)
+		m := e.lines.mapper(now, e.encoding)
 		file := ProposalFile{FileID: f.ID, URI: e.uriOf(f.Path), Op: string(f.Op), Hunks: []ProposalHunk{}}
 		if f.NewPath != "" {
 			file.NewURI = e.uriOf(f.NewPath)
 		}
-		file.Base = ProposalBase{Version: version, Hash: workspace.Hash(now), EOL: string(text.DetectEOL(now)), Encoding: string(text.UTF8)}
+		file.Base = ProposalBase{Version: version, Hash: m.facts().hash, EOL: string(m.facts().eol), Encoding: string(text.UTF8)}
 		if f.Base != nil {
 			file.Base.BOM, file.Base.Encoding = f.Base.Format.BOM, string(f.Base.Format.Encoding)
 		}

@@ -150,7 +150,7 @@ func lineChanges(base, after string, edits []Edit) []diff.Change {
 		i++
 		for {
 			end = max(end, lineClose(base, end))
-			if i < len(edits) && edits[i].Start <= end {
+			if i < len(edits) && lineBegin(base, edits[i].Start) <= end {
 				end = max(end, edits[i].End)
 				grown += growth(edits[i : i+1])
 				i++

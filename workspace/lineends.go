@@ -58,6 +58,27 @@ type alignment struct {
 	changes  []diff.Change
 }
 
+// update returns the alignment of a's first text with to, which differs little from
+// a's second one: only the lines around the changes are compared. None of the texts
+// may hold a CR.
+func (a alignment) update(to string) alignment {
+	last := a.to.text
+	a.to = unix{text: to}
+	if to == a.from.text {
+		a.changes = nil
+		return a
+	}
+	p := diff.Prefix(last, to)
+	s := diff.Suffix(last[p:], to[p:])
+	edits := make([]Edit, len(a.changes))
+	for i, c := range a.changes {
+		edits[i] = Edit{c.AStart, c.AEnd, last[c.BStart:c.BEnd]}
+	}
+	edits = compose(edits, []Edit{{p, len(last) - s, to[p : len(to)-s]}})
+	a.changes = lineChanges(a.from.text, to, edits)
+	return a
+}
+
 func align(from, to string) alignment {
 	a := alignment{from: toUnix(from), to: toUnix(to)}
 	a.changes = diff.Lines(a.from.text, a.to.text)

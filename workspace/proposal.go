@@ -69,6 +69,7 @@ type FileChange struct {
 	// a place in one text under the version of another would overwrite what was typed.
 	now     string
 	version *int32
+	moved   *alignment // of text and now; nil when it has to be made
 
 	// text is the base with the accepted hunks in it: what the document would be
 	// had the user typed nothing. Hunks keep their place in it (from, to), so that
@@ -187,8 +188,8 @@ func (f *FileChange) Current() (now string, version *int32) { return f.now, f.ve
 // lines the user changed becomes Conflicted; it becomes Pending again when they are
 // as before. It reports whether a hunk moved or changed its state.
 func (f *FileChange) Rebase(now string, version *int32) (changed bool) {
+	moved := f.alignTo(now)
 	f.now, f.version = now, version
-	moved := align(f.text, now)
 	for _, h := range f.Hunks {
 		start, end, ok := moved.locate(h.from, h.to)
 		if h.Whole && f.Op != OpCreate {
@@ -219,6 +220,24 @@ func (f *FileChange) Rebase(now string, version *int32) (changed bool) {
 		}
 	}
 	return changed
+}
+
+// alignTo returns how f.text became now. Called with a text that is little different
+// from the one before, as while the user types, it looks at the difference only.
+func (f *FileChange) alignTo(now string) alignment {
+	var a alignment
+	switch {
+	case f.moved == nil:
+		a = align(f.text, now)
+	case f.now == now:
+		return *f.moved
+	case f.moved.from.removed != nil || f.moved.to.removed != nil || strings.IndexByte(now, '\r') >= 0:
+		a = align(f.text, now)
+	default:
+		a = f.moved.update(now)
+	}
+	f.moved = &a
+	return a
 }
 
 // Vanish records that the file is not there any more: what is undecided cannot be
@@ -355,5 +374,5 @@ func (f *FileChange) Land(h *Hunk, final string) {
 		}
 	}
 	h.to = h.from + len(final)
-	f.text = b.String()
+	f.text, f.moved = b.String(), nil
 }

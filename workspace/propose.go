@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"redline/workspace/diff"
 )
@@ -42,14 +43,19 @@ func (v *View) Propose() *Proposal {
 
 // change cuts one file into hunks, in order, without their names.
 func (st *stagedFile) change() *FileChange {
+	after := st.current()
 	fc := &FileChange{Path: st.path, NewPath: st.newPath, Op: st.op, Base: st.base}
 	if st.base != nil {
 		fc.text, fc.now = st.base.Text, st.base.Text
+		if strings.IndexByte(fc.text, '\r') < 0 {
+			same := unix{text: fc.text}
+			fc.moved = &alignment{from: same, to: same}
+		}
 	}
 	switch st.op {
 	case OpCreate:
-		if st.text == "" || len(st.settled) == 0 {
-			fc.Hunks = append(fc.Hunks, &Hunk{New: st.text, Whole: true, CallIDs: st.callsIn(0, len(st.text))})
+		if after == "" || len(st.settled) == 0 {
+			fc.Hunks = append(fc.Hunks, &Hunk{New: after, Whole: true, CallIDs: st.callsIn(0, len(after))})
 		}
 		fc.Hunks = append(fc.Hunks, st.settled...)
 		return fc
@@ -62,15 +68,15 @@ func (st *stagedFile) change() *FileChange {
 	var last *Hunk
 	end := 0 // of last in the staged text
 	from := 0
-	for _, c := range lineChanges(fc.text, st.text, st.edits) {
+	for _, c := range lineChanges(fc.text, after, st.edits) {
 		calls := st.callsIn(c.BStart, c.BEnd)
 		if last != nil && lineCount(fc.text[last.End:c.AStart]) <= mergeGap && slices.Equal(last.CallIDs, calls) {
 			last.End, last.to, end = c.AEnd, c.AEnd, c.BEnd
-			last.Old, last.New = fc.text[last.Start:last.End], st.text[from:end]
+			last.Old, last.New = fc.text[last.Start:last.End], after[from:end]
 			continue
 		}
 		last = &Hunk{
-			Start: c.AStart, End: c.AEnd, Old: fc.text[c.AStart:c.AEnd], New: st.text[c.BStart:c.BEnd],
+			Start: c.AStart, End: c.AEnd, Old: fc.text[c.AStart:c.AEnd], New: after[c.BStart:c.BEnd],
 			CallIDs: calls, from: c.AStart, to: c.AEnd,
 		}
 		from, end = c.BStart, c.BEnd
@@ -109,7 +115,7 @@ func (st *stagedFile) move(s *Snapshot) {
 				return
 			}
 			h := &Hunk{New: st.text, Whole: true, Closed: true, State: Conflicted, Reason: "a file with this name was created meanwhile", CallIDs: st.callsIn(0, len(st.text))}
-			if f.Text == st.text {
+			if f.Text == st.current() {
 				h.State, h.Reason = Accepted, "the document already had this text"
 			}
 			st.op, st.base, st.text, st.touched, st.settled = OpEdit, f, f.Text, nil, []*Hunk{h}
@@ -150,9 +156,7 @@ func (st *stagedFile) move(s *Snapshot) {
 			st.settled = append(st.settled, h)
 		}
 	}
-	if t, err := Apply(f.Text, st.edits); err == nil {
-		st.text = t
-	}
+	st.stale = true
 }
 
 func lineCount(s string) (n int) {

@@ -155,7 +155,7 @@ func (f *FileChange) unland(h *Hunk, edits []Edit) {
 		return // not in order: never, they were cut from h in order
 	}
 	delta, end := growth(edits), h.to
-	f.text = t
+	f.text, f.moved = t, nil
 	h.to += delta
 	for _, o := range f.Hunks {
 		if o != h && o.from >= end {

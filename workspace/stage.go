@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"sync"
 
 	"redline/workspace/text"
 )
@@ -16,10 +17,33 @@ type stagedFile struct {
 	newPath string // of OpRename
 	base    *File  // nil for a file to be created, and for one that is no text
 	edits   []Edit // of base, what all calls together do
-	text    string // base with the edits in it
+	made    sync.Mutex
+	text    string // base with the edits in it, unless stale
+	stale   bool   // text has to be made: not once for each edit, but when it is read
 	touched []touch
 	calls   []string // that want the operation on the file itself
 	settled []*Hunk  // what was lost to the user's typing, or typed by the user as well
+}
+
+// current returns the text with the edits in it. Tools that run side by side call it.
+func (st *stagedFile) current() string {
+	st.made.Lock()
+	defer st.made.Unlock()
+	if st.stale {
+		if t, err := Apply(st.base.Text, st.edits); err == nil { // they were checked
+			st.text = t
+		}
+		st.stale = false
+	}
+	return st.text
+}
+
+// size returns the length of the text with the edits in it.
+func (st *stagedFile) size() int {
+	if st.stale {
+		return len(st.base.Text) + growth(st.edits)
+	}
+	return len(st.text)
 }
 
 // at returns the name the file has once the operation is done.
@@ -47,7 +71,7 @@ func (v *View) Stage(callID string, f *File, edits []Edit) error {
 	if st == nil {
 		st = &stagedFile{op: OpEdit, path: f.Path, base: f, text: f.Text}
 	}
-	if err := inOrder(edits, len(st.text)); err != nil {
+	if err := inOrder(edits, st.size()); err != nil {
 		return fmt.Errorf("stage an edit of %s: %w", f.Path, err)
 	}
 	if st.base != nil {
@@ -57,9 +81,12 @@ func (v *View) Stage(callID string, f *File, edits []Edit) error {
 			}
 		}
 	}
-	after, err := Apply(st.text, edits)
-	if err != nil {
-		return fmt.Errorf("stage an edit of %s: %w", f.Path, err)
+	if st.base == nil {
+		after, err := Apply(st.text, edits)
+		if err != nil {
+			return fmt.Errorf("stage an edit of %s: %w", f.Path, err)
+		}
+		st.text = after
 	}
 	for i := range st.touched {
 		st.touched[i].start = shift(edits, st.touched[i].start, false)
@@ -70,8 +97,10 @@ func (v *View) Stage(callID string, f *File, edits []Edit) error {
 		st.touched = append(st.touched, touch{callID, e.Start + delta, e.Start + delta + len(e.New)})
 		delta += len(e.New) - (e.End - e.Start)
 	}
-	st.edits = compose(st.edits, edits)
-	st.text = after
+	if st.base != nil {
+		st.edits = compose(st.edits, edits)
+		st.stale = true
+	}
 	v.put(key, st)
 	return nil
 }
@@ -91,7 +120,7 @@ func (v *View) Create(callID, path, content string) error {
 		st.op, st.calls = OpEdit, nil
 		delete(v.gone, key)
 		v.staged[key] = st
-		return v.Stage(callID, &File{Path: path, Text: st.text, Format: st.base.Format}, []Edit{{0, len(st.text), content}})
+		return v.Stage(callID, &File{Path: path, Text: st.current(), Format: st.base.Format}, []Edit{{0, st.size(), content}})
 	}
 	st := &stagedFile{op: OpCreate, path: path, text: content, touched: []touch{{callID, 0, len(content)}}, calls: []string{callID}}
 	v.put(key, st)
@@ -114,7 +143,7 @@ func (v *View) Delete(callID, path string) error {
 	st.calls = append(st.calls, callID)
 	st.edits, st.touched = nil, nil
 	if st.base != nil {
-		st.text = st.base.Text
+		st.text, st.stale = st.base.Text, false
 	}
 	v.gone[key], v.gone[Key(st.path)] = true, true
 	v.enlist(st)

@@ -239,3 +239,35 @@ func TestStageKeepsEncoding(t *testing.T) {
 		t.Error("a character that the file cannot hold was staged")
 	}
 }
+
+// An alignment that is brought up to date change by change maps places as one that is
+// made anew does, wherever a text does not repeat itself; and is always one of the two
+// texts.
+func TestAlignmentUpdate(t *testing.T) {
+	for seed := range uint64(5000) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		base := lines(r, 2+r.IntN(12), "old")
+		now, a := base, align(base, base)
+		for range 1 + r.IntN(6) {
+			var next string
+			if r.IntN(5) == 0 {
+				next = base // everything taken back
+			} else {
+				next, _ = Apply(now, randomEdits(r, strings.ReplaceAll(now, "\r", ""))[:1])
+			}
+			next = strings.ReplaceAll(next, "\r", "")
+			a = a.update(next)
+			now = next
+			edits := make([]Edit, len(a.changes))
+			for i, c := range a.changes {
+				edits[i] = Edit{c.AStart, c.AEnd, now[c.BStart:c.BEnd]}
+			}
+			if got, err := Apply(base, edits); err != nil || got != now {
+				t.Fatalf("seed %d: the changes give %q (%v), want %q", seed, got, err, now)
+			}
+			if now == base && len(a.changes) > 0 {
+				t.Fatalf("seed %d: taken back, and yet %+v", seed, a.changes)
+			}
+		}
+	}
+}

@@ -81,7 +81,7 @@ func (v *View) Read(path string) (*File, error) {
 		f = *st.base
 		f.Path = path
 	}
-	f.Text = st.text
+	f.Text = st.current()
 	return &f, nil
 }
 
@@ -119,7 +119,7 @@ func (v *View) Overlay() map[string][]byte {
 		if st.op == OpDelete || (st.op == OpRename && st.base == nil) {
 			continue
 		}
-		out[spelled(st.at())] = append([]byte{}, st.text...)
+		out[spelled(st.at())] = append([]byte{}, st.current()...)
 	}
 	return out
 }

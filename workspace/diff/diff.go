@@ -53,20 +53,15 @@ func compare(a, b string, cr bool) []Change {
 // commonPrefix returns the length in bytes and in lines of the whole lines at
 // which a and b both begin.
 func commonPrefix(a, b string, cr bool) (size, lines int) {
-	n := min(len(a), len(b))
-	i := 0
-	for i < n && a[i] == b[i] {
-		i++
-	}
+	i := Prefix(a, b)
 	// Step back to a boundary that is one in both texts. "\r" at the very end of
 	// the common part is a boundary only when no "\n" follows in either.
 	for i > 0 && (!boundary(a, i, cr) || !boundary(b, i, cr)) {
 		i--
 	}
-	for j := 0; j < i; j++ {
-		if boundary(a, j+1, cr) {
-			lines++
-		}
+	lines = strings.Count(a[:i], "\n")
+	if cr && strings.IndexByte(a[:i], '\r') >= 0 {
+		lines += strings.Count(a[:i], "\r") - strings.Count(a[:i], "\r\n")
 	}
 	return i, lines
 }
@@ -74,15 +69,43 @@ func commonPrefix(a, b string, cr bool) (size, lines int) {
 // commonSuffix returns the length in bytes of the whole lines with which a and b
 // both end. Both texts begin at a line start.
 func commonSuffix(a, b string, cr bool) int {
-	n := min(len(a), len(b))
-	i := 0
-	for i < n && a[len(a)-1-i] == b[len(b)-1-i] {
-		i++
-	}
+	i := Suffix(a, b)
 	for i > 0 && (!boundary(a, len(a)-i, cr) || !boundary(b, len(b)-i, cr)) {
 		i--
 	}
 	return i
+}
+
+// blocks are the sizes in which texts are compared: the runtime compares a block far
+// faster than a loop does its bytes.
+var blocks = [...]int{64 << 10, 4 << 10, 256, 16}
+
+// Prefix returns how many bytes a and b have in common at their beginning.
+func Prefix(a, b string) (n int) {
+	m := min(len(a), len(b))
+	for _, size := range blocks {
+		for n+size <= m && a[n:n+size] == b[n:n+size] {
+			n += size
+		}
+	}
+	for n < m && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// Suffix returns how many bytes a and b have in common at their end.
+func Suffix(a, b string) (n int) {
+	m := min(len(a), len(b))
+	for _, size := range blocks {
+		for n+size <= m && a[len(a)-n-size:len(a)-n] == b[len(b)-n-size:len(b)-n] {
+			n += size
+		}
+	}
+	for n < m && a[len(a)-1-n] == b[len(b)-1-n] {
+		n++
+	}
+	return n
 }
 
 // boundary reports whether a line begins at byte i of s.
