@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -18,6 +20,7 @@ import (
 	"redline/lsp"
 	"redline/lsp/rpc"
 	"redline/tools"
+	"redline/tools/policy"
 	"redline/tools/shell"
 	"redline/workspace"
 )
@@ -106,7 +109,7 @@ func trustedSettings(getenv func(string) string, folders []string, trusted *fold
 		Retry:     retry.Options{MaxAttempts: cfg.Retry.MaxAttempts, Initial: cfg.Retry.Initial, Max: cfg.Retry.MaxDelay},
 		Generator: account.Generator, Auth: account.Auth, Account: account,
 		Commands: commandPolicy(cfg), Tools: reg,
-		Policy: cfg.Policy, Env: cfg.CommandEnv, Secrets: cfg.Env.Secrets(), Sandbox: cfg.Sandbox,
+		Policy: toolPolicy(cfg), Env: cfg.CommandEnv, Secrets: cfg.Env.Secrets(), Sandbox: cfg.Sandbox,
 		CorrectEdits: cfg.CorrectEdits, Silence: cfg.Silence,
 		Consents:     consents.New(config.StateDir(getenv)).In(folders),
 		Conversation: conversation(getenv, cfg, trusted, func() string { m, _ := account.Auth(); return m }),
@@ -134,6 +137,21 @@ func registry(getenv func(string) string) *tools.Registry {
 		r.Add(tools.SaveMemory(filepath.Join(home, "GEMINI.md")))
 	}
 	return r
+}
+
+// toolPolicy returns the user's rules, and behind them what tools.allowed says of
+// tools that run no command, such as "web_fetch" or "server__*".
+func toolPolicy(cfg *config.Config) policy.Policy {
+	p := cfg.Policy
+	p.User = slices.Clone(p.User)
+	for _, e := range cfg.AllowedTools {
+		e = strings.TrimSpace(e)
+		if prefixes, all := shell.Prefixes([]string{e}); all || len(prefixes) > 0 || e == "" || strings.Contains(e, "(") {
+			continue
+		}
+		p.User = append(p.User, policy.Rule{Tool: e, Decision: policy.Allow, Reason: "tools.allowed"})
+	}
+	return p
 }
 
 // commandPolicy returns what the settings say about command lines. Without a
