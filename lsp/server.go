@@ -86,6 +86,9 @@ type Settings struct {
 	// @server:uri; see [agent.Options].
 	Slash     *slash.Set
 	Resources agent.Resources
+	// Observe, if set, sees every event of the sessions before the client; it must
+	// not block.
+	Observe func(agent.Event)
 	// Generator returns what talks to the model; see [agent.Options].
 	Generator func(ctx context.Context) (model.ContentGenerator, error)
 	// Auth tells how the model is reached, without trying.
@@ -103,6 +106,12 @@ func (set Settings) Configure(o *agent.Options) {
 	o.Slash, o.Resources = set.Slash, set.Resources
 	o.CorrectEdits, o.Conversation = set.CorrectEdits, set.Conversation
 	o.Ready, o.Consents, o.Silence = set.Ready, set.Consents, set.Silence
+	if emit := o.Emit; set.Observe != nil {
+		o.Emit = func(ev agent.Event) {
+			set.Observe(ev)
+			emit(ev)
+		}
+	}
 }
 
 // Timing bounds how long the server waits for the client.

@@ -26,7 +26,7 @@ import (
 // maxStdin is how much piped input is added to a prompt, in bytes.
 const maxStdin = 8 << 20
 
-func runRun(ctx context.Context, std stdio, args []string) int {
+func runRun(ctx context.Context, std stdio, args []string) (code int) {
 	fs := flag.NewFlagSet("redline run", flag.ContinueOnError)
 	var prompt, mode, modelName, output, resume, dir string
 	fs.StringVar(&prompt, "p", "", "the `prompt`; piped input is appended to it")
@@ -37,6 +37,8 @@ func runRun(ctx context.Context, std stdio, args []string) int {
 	fs.StringVar(&resume, "resume", "", "`id` of a session to go on with")
 	maxTurns := fs.Int("max-turns", 0, "end after this many model requests (0: 100)")
 	fs.StringVar(&dir, "C", "", "work in this `folder` instead of the current one")
+	var watch observation
+	watch.flags(fs, "warn")
 	trustRun := fs.Bool("trust", false, "trust the folder in this run: its settings, MCP servers, commands, and the shell in it")
 	if code, ok := parse(fs, std, args); !ok {
 		return code
@@ -67,12 +69,17 @@ func runRun(ctx context.Context, std stdio, args []string) int {
 	if err != nil {
 		return fail(std, exitUsage, "%v", err)
 	}
-	log, _ := newLog(std.err, "warn")
+	code, err = watch.open(std)
+	if err != nil {
+		return fail(std, code, "%v", err)
+	}
+	defer func() { code = watch.end(std, code) }()
+	log := watch.log
 	trusted := headlessTrust{newTrust(std.getenv), []string{folder}}
 	if *trustRun {
 		trusted.store.TrustRun()
 	}
-	set, err := trustedSettings(std.getenv, trusted.folders, trusted.folderTrust, signin.NewUser(std.getenv, versionString()), modelName, log)
+	set, err := trustedSettings(std.getenv, trusted.folders, trusted.folderTrust, signin.NewUser(std.getenv, versionString()), modelName, log, &watch)
 	if err != nil {
 		return fail(std, exitFailed, "%v", err)
 	}

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
 
 	"redline/agent/retry"
 	"redline/agent/slash"
@@ -29,8 +28,8 @@ func runServe(ctx context.Context, std stdio, args []string) int {
 	fs := flag.NewFlagSet("redline serve", flag.ContinueOnError)
 	modelName := fs.String("model", "", "`name` of the model (default: settings, GEMINI_MODEL)")
 	review := fs.String("review", "", "how editors without a plugin review: auto, annotations, message or codeAction")
-	trace := fs.String("trace", "", "write every message of the protocol to this `file`, one line each")
-	level := fs.String("log-level", "info", "debug, info, warn or error; the log goes to stderr")
+	var watch observation
+	watch.flags(fs, "info")
 	fs.Bool("stdio", true, "speak on stdin and stdout (always; accepted because editors pass it)")
 	if code, ok := parse(fs, std, args); !ok {
 		return code
@@ -38,10 +37,16 @@ func runServe(ctx context.Context, std stdio, args []string) int {
 	if fs.NArg() > 0 {
 		return fail(std, exitUsage, "serve takes no argument %q", fs.Arg(0))
 	}
-	log, err := newLog(std.err, *level)
+	code, err := watch.open(std)
 	if err != nil {
-		return fail(std, exitUsage, "%v", err)
+		return fail(std, code, "%v", err)
 	}
+	log := watch.log
+	defer func() {
+		if err := watch.close(); err != nil {
+			log.Error(err.Error())
+		}
+	}()
 	if restore, err := zap.RedirectStdLogAt(log, zap.DebugLevel); err == nil { // the SDK logs there
 		defer restore()
 	}
@@ -50,16 +55,11 @@ func runServe(ctx context.Context, std stdio, args []string) int {
 		Version: versionString(), Log: log, Review: *review, Trust: trusted, Journal: config.Sessions(std.getenv),
 		Folder: documentsFolder(std.getenv),
 		Settings: func(folders []string) (lsp.Settings, error) {
-			return trustedSettings(std.getenv, folders, trusted, user, *modelName, log)
+			return trustedSettings(std.getenv, folders, trusted, user, *modelName, log, &watch)
 		},
 	}
-	if *trace != "" {
-		f, err := os.OpenFile(*trace, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-		if err != nil {
-			return fail(std, exitFailed, "open the trace: %v", err)
-		}
-		defer f.Close()
-		opt.Tap = newTracer(f).tap
+	if watch.tracer != nil {
+		opt.Tap = watch.tracer.tap
 	}
 	return lsp.Serve(ctx, rpc.Pair(std.in, writeCloser{std.out}), opt)
 }
@@ -82,12 +82,12 @@ func documentsFolder(getenv func(string) string) string {
 // sessionSettings reads what sessions in the given folders start with, as far as the
 // folders are trusted without anybody being asked.
 func sessionSettings(getenv func(string) string, folders []string, modelName string, log *zap.Logger) (lsp.Settings, error) {
-	return trustedSettings(getenv, folders, newTrust(getenv), signin.NewUser(getenv, versionString()), modelName, log)
+	return trustedSettings(getenv, folders, newTrust(getenv), signin.NewUser(getenv, versionString()), modelName, log, nil)
 }
 
 // trustedSettings is sessionSettings as far as the folders are trusted by now, for a
 // user who may have handed over a key.
-func trustedSettings(getenv func(string) string, folders []string, trusted *folderTrust, user *signin.User, modelName string, log *zap.Logger) (lsp.Settings, error) {
+func trustedSettings(getenv func(string) string, folders []string, trusted *folderTrust, user *signin.User, modelName string, log *zap.Logger, watch *observation) (lsp.Settings, error) {
 	source := config.Source{Getenv: getenv, Folders: folders, Trust: trusted.store}
 	cfg, err := source.Load()
 	if err != nil {
@@ -127,6 +127,9 @@ func trustedSettings(getenv func(string) string, folders []string, trusted *fold
 		bring = append(bring, command)
 	}
 	set.Background, set.Ready = together(bring)
+	if watch != nil {
+		watch.settings(&set, cfg, folders)
+	}
 	return set, nil
 }
 
@@ -161,16 +164,6 @@ func commandPolicy(cfg *config.Config) shell.Policy {
 	p.Allow, p.AllowAll = shell.Prefixes(cfg.AllowedTools)
 	p.Deny, _ = shell.Prefixes(cfg.ExcludedTools)
 	return p
-}
-
-func newLog(w io.Writer, level string) (*zap.Logger, error) {
-	lvl, err := zapcore.ParseLevel(level)
-	if err != nil {
-		return nil, err
-	}
-	enc := zap.NewProductionEncoderConfig()
-	enc.EncodeTime = zapcore.ISO8601TimeEncoder
-	return zap.New(zapcore.NewCore(zapcore.NewConsoleEncoder(enc), zapcore.Lock(zapcore.AddSync(w)), lvl)), nil
 }
 
 // writeCloser closes what it wraps when that can be closed.

@@ -49,6 +49,7 @@ type Config struct {
 	LogLevel        string        // redline.log.level
 	Provider        string        // redline.provider: gemini, the default, or openai
 	OpenAI          OpenAI        // redline.openai
+	Telemetry       Telemetry     // telemetry.*
 	CorrectEdits    bool          // redline.correctEdits, true unless it is set
 	WebPrivate      bool          // redline.web.allowPrivate
 	Silence         time.Duration // tools.shell.inactivityTimeout; 0: not set, negative: none
@@ -203,6 +204,7 @@ func (s Source) Load() (*Config, error) {
 			return nil, fmt.Errorf("GEMINI_SANDBOX %w", err)
 		}
 	}
+	c.warnTelemetry()
 	if m := env.Get("GEMINI_MODEL"); m != "" {
 		c.Model = m
 	}
