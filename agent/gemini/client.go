@@ -219,11 +219,11 @@ func (c *Client) Stream(ctx context.Context, req *model.Request) iter.Seq2[*mode
 		}
 		var config genai.GenerateContentConfig
 		if req.Config != nil {
-			config = *req.Config // the SDK sets defaults in it
-		if c := config.SystemInstruction; c != nil { // and in this
-			copied := *c
-			config.SystemInstruction = &copied
-		}
+			config = *req.Config                         // the SDK sets defaults in it
+			if c := config.SystemInstruction; c != nil { // and in this
+				copied := *c
+				config.SystemInstruction = &copied
+			}
 		}
 		finished := false
 		for res, err := range sdk.Models.GenerateContentStream(withExchange(ctx, x), req.Model, placeholder, &config) {
