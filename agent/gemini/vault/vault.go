@@ -38,6 +38,8 @@ var ErrUnreadable = errors.New("the saved sign-in cannot be read on this machine
 type Secrets struct {
 	Google *Google `json:"google,omitempty"`
 	APIKey string  `json:"apiKey,omitempty"` // of the Gemini API
+	// Last names the way to sign in that was used last, where several are kept.
+	Last string `json:"last,omitempty"`
 }
 
 // Google is a sign-in with Google.
@@ -152,7 +154,7 @@ func (v *Vault) Update(ctx context.Context, change func(*Secrets) error) error {
 	if err := change(&s); err != nil {
 		return err
 	}
-	if s == (Secrets{}) {
+	if s.Google == nil && s.APIKey == "" {
 		return v.remove(ctx)
 	}
 	return v.save(ctx, s)

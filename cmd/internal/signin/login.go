@@ -100,7 +100,7 @@ func (a *Account) loginKey(ctx context.Context, cfg *config.Config, req lsp.Auth
 	}
 	a.user.hand("")
 	return a.user.vault.Update(ctx, func(s *vault.Secrets) error {
-		s.APIKey = key
+		s.APIKey, s.Last = key, APIKey
 		return nil
 	})
 }
@@ -172,7 +172,7 @@ func (a *Account) loginGoogle(ctx context.Context, cfg *config.Config, talk lsp.
 		return err
 	}
 	if err := a.user.vault.Update(ctx, func(s *vault.Secrets) error {
-		s.Google = &kept
+		s.Google, s.Last = &kept, LoginOAuth
 		return nil
 	}); err != nil {
 		return err

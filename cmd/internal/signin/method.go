@@ -80,7 +80,7 @@ func choose(cfg *config.Config, handed string, kept vault.Secrets) (string, erro
 		return Vertex, nil
 	case get("GEMINI_API_KEY") != "":
 		return APIKey, nil
-	case kept.Google != nil:
+	case kept.Google != nil && (kept.APIKey == "" || kept.Last != APIKey):
 		return LoginOAuth, nil
 	case kept.APIKey != "":
 		return APIKey, nil

@@ -37,6 +37,8 @@ func TestResolve(t *testing.T) {
 		{name: "the old name of the setting", settings: `{"selectedAuthType":"vertex-ai"}`, env: map[string]string{"GOOGLE_API_KEY": "k"}, want: target{method: Vertex, source: "environment", apiKey: "k"}},
 		{name: "the environment before what is kept", env: map[string]string{"GEMINI_API_KEY": "k"}, kept: google, want: target{method: APIKey, source: "environment", apiKey: "k"}},
 		{name: "what is kept", kept: google, want: target{method: LoginOAuth, source: "saved", refreshToken: "r", email: "ada@example.com"}},
+		{name: "the last of what is kept", kept: vault.Secrets{Google: google.Google, APIKey: "k", Last: APIKey}, want: target{method: APIKey, source: "saved", apiKey: "k"}},
+		{name: "the login was last", kept: vault.Secrets{Google: google.Google, APIKey: "k", Last: LoginOAuth}, want: target{method: LoginOAuth, source: "saved", refreshToken: "r", email: "ada@example.com"}},
 		{name: "login wanted, not made", env: map[string]string{"GOOGLE_GENAI_USE_GCA": "true", "REDLINE_OAUTH_CLIENT_ID": "c"}, want: target{method: LoginOAuth}, err: "You are not signed in with Google."},
 		{name: "login wanted, no client", env: map[string]string{"GOOGLE_GENAI_USE_GCA": "true"}, want: target{method: LoginOAuth}, err: NoClient},
 		{name: "a client of the project's is none", env: map[string]string{"GOOGLE_GENAI_USE_GCA": "true"}, file: "REDLINE_OAUTH_CLIENT_ID=evil", want: target{method: LoginOAuth}, err: NoClient},
