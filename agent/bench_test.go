@@ -133,7 +133,7 @@ type toDisk struct{}
 
 func (toDisk) Review(_ context.Context, p *workspace.Proposal, _ bool, updated func()) error {
 	for _, f := range p.Files {
-		if err := f.ApplyToDisk(f.Hunks); err != nil {
+		if err := (workspace.Disk{}).Apply(f, f.Hunks); err != nil {
 			return err
 		}
 	}

@@ -37,7 +37,7 @@ func (c ContextItem) part(s *workspace.Snapshot) model.Part {
 			text, remark = c.read(s)
 		case "image":
 			if len(c.Data) == 0 && c.Path != "" {
-				c.Data, remark = c.bytes()
+				c.Data, remark = c.bytes(s)
 			}
 		}
 	}
@@ -96,8 +96,8 @@ func (c ContextItem) read(s *workspace.Snapshot) (text, remark string) {
 	return b.String(), ""
 }
 
-func (c ContextItem) bytes() (data []byte, remark string) {
-	data, _, err := workspace.ReadBytes(c.Path)
+func (c ContextItem) bytes(s *workspace.Snapshot) (data []byte, remark string) {
+	data, _, err := s.Disk().ReadBytes(c.Path)
 	if err != nil {
 		return nil, fmt.Sprintf("it cannot be read (%v)", err)
 	}

@@ -146,7 +146,7 @@ type acceptToDisk struct{}
 
 func (acceptToDisk) Review(_ context.Context, p *workspace.Proposal, _ bool, updated func()) error {
 	for _, f := range p.Files {
-		if err := f.ApplyToDisk(f.Hunks); err != nil {
+		if err := (workspace.Disk{}).Apply(f, f.Hunks); err != nil {
 			return err
 		}
 	}

@@ -70,7 +70,7 @@ func readFile(ctx context.Context, v *workspace.View, path string, p readFilePar
 		return nil, readError(path, workspace.ErrWithheld)
 	}
 	if mime := mediaType(path); mime != "" {
-		data, _, err := workspace.ReadBytes(path)
+		data, _, err := v.Disk().ReadBytes(path)
 		if err != nil {
 			return nil, readError(path, err)
 		}

@@ -8,5 +8,5 @@
 //
 // Everything here counts in bytes of UTF-8 text; lines are 0-based unless a name
 // says otherwise. The package knows no protocol and no model, and writes to disk
-// only in [WriteFile] and [ApplyToDisk], which the headless mode uses.
+// only in [Disk], which the headless mode uses.
 package workspace

@@ -4,4 +4,4 @@ package workspace
 
 import "os"
 
-func openRegular(path string) (*os.File, error) { return os.Open(path) }
+const openFlags = os.O_RDONLY

@@ -4,8 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"sort"
@@ -71,26 +69,16 @@ func ReadBytes(path string) ([]byte, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if !info.Mode().IsRegular() {
-		return nil, info, ErrNotRegular
+	if err := readable(info); err != nil {
+		return nil, info, err
 	}
-	if info.Size() > MaxFileSize {
-		return nil, info, ErrTooLarge
-	}
-	f, err := openRegular(path)
+	f, err := os.OpenFile(path, openFlags, 0)
 	if err != nil {
 		return nil, info, err
 	}
 	defer f.Close()
-	// The size may be a lie (procfs) or change meanwhile: read to the limit.
-	data, err := io.ReadAll(io.LimitReader(f, MaxFileSize+1))
-	if err != nil {
-		return nil, info, fmt.Errorf("read %s: %w", path, err)
-	}
-	if len(data) > MaxFileSize {
-		return nil, info, ErrTooLarge
-	}
-	return data, info, nil
+	data, err := readAll(f, path)
+	return data, info, err
 }
 
 // Read returns the text file at path: what the editor shows when it is open
@@ -110,7 +98,7 @@ func (s *Snapshot) Read(path string) (*File, error) {
 		}
 		return f, nil
 	}
-	data, _, err := ReadBytes(path)
+	data, _, err := s.Disk().ReadBytes(path)
 	if err != nil {
 		return nil, err
 	}

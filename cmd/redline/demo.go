@@ -55,7 +55,7 @@ func runDemo(ctx context.Context, std stdio, args []string) int {
 	if outTerm {
 		pause = 18 * time.Millisecond
 	}
-	reviewer := &headless{mode: "demo", decide: d.decide}
+	reviewer := &headless{mode: "demo", ws: ws, decide: d.decide}
 	d.accept = *yes
 	s := agent.NewSession(agent.Options{
 		Workspace: ws, Tools: tools.NewRegistry(tools.Builtin()...), Reviewer: reviewer, Emit: d.event,

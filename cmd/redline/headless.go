@@ -11,6 +11,7 @@ import (
 // disk atomically.
 type headless struct {
 	mode string
+	ws   *workspace.Workspace
 	// decide asks a person; nil when there is none.
 	decide func(ctx context.Context, p *workspace.Proposal) error
 }
@@ -43,7 +44,7 @@ func (r *headless) Review(ctx context.Context, p *workspace.Proposal, auto bool,
 		if len(accepted) == 0 {
 			continue
 		}
-		if err := f.ApplyToDisk(accepted); err != nil {
+		if err := r.ws.Snapshot().Disk().Apply(f, accepted); err != nil {
 			for _, h := range accepted {
 				if h.State == workspace.Pending {
 					h.State, h.Reason = workspace.Conflicted, err.Error()

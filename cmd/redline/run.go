@@ -94,7 +94,7 @@ func runRun(ctx context.Context, std stdio, args []string) (code int) {
 		defer inBackground(ctx, set)()
 	}
 	set.Conversation.Alone = true // nobody sends a next prompt
-	printer, review := newPrinter(output, std, ws), &headless{mode: mode}
+	printer, review := newPrinter(output, std, ws), &headless{mode: mode, ws: ws}
 	opt := agent.Options{
 		Workspace: ws, Reviewer: review, Approver: review, Trust: trusted, Emit: printer.event, Mode: m, Model: set.Model, MaxSteps: *maxTurns,
 		Journal: config.Sessions(std.getenv),
