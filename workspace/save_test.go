@@ -74,7 +74,7 @@ func ptrTo[T any](v T) *T { return &v }
 func TestSaveKnowsEveryField(t *testing.T) {
 	for typ, known := range map[reflect.Type][]string{
 		reflect.TypeFor[Proposal]():   nil,
-		reflect.TypeFor[FileChange](): {"now", "version", "text"},
+		reflect.TypeFor[FileChange](): {"now", "version", "moved", "text"}, // moved follows from text and now
 		reflect.TypeFor[Hunk]():       {"from", "to"},
 		reflect.TypeFor[File]():       nil,
 	} {
