@@ -50,6 +50,10 @@ func (s *Session) fitWindow(ctx context.Context, t *turn) {
 	if float64(tokens) < share*float64(window) {
 		return
 	}
+	if splitPoint(s.history.Contents()) == 0 {
+		s.tooSmall = tokens + window/10 // it is one long message, or hardly begun
+		return
+	}
 	s.emit(t.id, Notice{"info", fmt.Sprintf("The conversation fills %d%% of what the model can read; its older part is being summarised.", tokens*100/window)})
 	if _, err := s.compress(ctx, t, true); err != nil && ctx.Err() == nil {
 		// Not again before there is notably more of it.

@@ -27,6 +27,9 @@ type (
 		Status Status
 		Err    error // why it failed or was stopped; nil when completed
 		Usage  Usage // of the turn
+		// Finish is why the model's last answer ended, in the API's word; empty when
+		// there was none, or it broke off.
+		Finish string
 	}
 	// UserMessage is a prompt as it went to the model.
 	UserMessage struct{ MessageID, Text string }

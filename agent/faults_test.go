@@ -158,6 +158,9 @@ func checkFault(t *testing.T, o *over, want fault, end agent.TurnEnded) {
 	if end.Status != want.status {
 		t.Errorf("ended %s: %v", end.Status, end.Err)
 	}
+	if end.Status == agent.Completed && end.Finish != "STOP" && end.Finish != "MAX_TOKENS" {
+		t.Errorf("the last answer ended with %q", end.Finish)
+	}
 	var e *model.Error
 	if want.kind != "" && (!errors.As(end.Err, &e) || e.Kind != want.kind) {
 		t.Errorf("ended with %v, want %s", end.Err, want.kind)

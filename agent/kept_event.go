@@ -32,13 +32,14 @@ type savedEnd struct {
 	Kind   string `json:",omitempty"`
 	HTTP   int    `json:",omitempty"`
 	Usage  Usage
+	Finish string `json:",omitempty"`
 }
 
 // saveBody returns an event for the disk.
 func saveBody(b Body, texts workspace.SavedTexts) (json.RawMessage, error) {
 	switch b := b.(type) {
 	case TurnEnded:
-		s := savedEnd{Status: b.Status, Usage: b.Usage}
+		s := savedEnd{Status: b.Status, Usage: b.Usage, Finish: b.Finish}
 		if b.Err != nil {
 			s.Err, s.Kind, s.HTTP = b.Err.Error(), b.Kind(), b.HTTPStatus()
 		}
@@ -57,7 +58,7 @@ func loadBody(kind string, raw json.RawMessage, texts workspace.SavedTexts) (Bod
 		if err := json.Unmarshal(raw, &s); err != nil {
 			return nil, err
 		}
-		b := TurnEnded{Status: s.Status, Usage: s.Usage}
+		b := TurnEnded{Status: s.Status, Usage: s.Usage, Finish: s.Finish}
 		if s.Err != "" {
 			b.Err = savedError{s.Err, s.Kind, s.HTTP}
 		}

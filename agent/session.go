@@ -15,6 +15,8 @@ import (
 	"sync"
 	"time"
 
+	"google.golang.org/genai"
+
 	"redline/agent/journal"
 	"redline/agent/loop"
 	"redline/agent/model"
@@ -189,11 +191,12 @@ type turn struct {
 	loop         loop.Detector
 	nudged       bool // the model was told that it goes round in circles
 	tries        tries
-	said         mark            // where the user's message begins
-	began        bool            // something of the last step's answer came
-	worked       bool            // functions were called in the turn
-	fellBack     bool            // the model was changed because the one before did not answer
-	stay         map[string]bool // models that the user does not want to leave
+	said         mark               // where the user's message begins
+	began        bool               // something of the last step's answer came
+	finish       genai.FinishReason // of the last answer
+	worked       bool               // functions were called in the turn
+	fellBack     bool               // the model was changed because the one before did not answer
+	stay         map[string]bool    // models that the user does not want to leave
 	compressed   Compression
 
 	end   TurnEnded // before done is closed

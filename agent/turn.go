@@ -22,7 +22,7 @@ func (s *Session) runTurn(ctx context.Context, t *turn, msg Message) TurnEnded {
 	s.awaitTools(ctx)
 	end := func(status Status, err error) TurnEnded {
 		s.leaveOpen(ctx, t)
-		return TurnEnded{Status: status, Err: err, Usage: s.usage.minus(before)}
+		return TurnEnded{Status: status, Err: err, Usage: s.usage.minus(before), Finish: string(t.finish)}
 	}
 	if msg.isCompress() {
 		if err := s.compressTurn(ctx, t); err != nil {
@@ -159,6 +159,7 @@ stream:
 		}
 	}
 	t.loop.EndText()
+	t.finish = finish
 	s.spent(t, req.Model, usage)
 
 	ok := failed == nil && block == "" && finish != genai.FinishReasonMalformedFunctionCall

@@ -338,10 +338,11 @@ type (
 		Type string `json:"type"`
 	}
 	evTurnEnded struct {
-		Type   string      `json:"type"`
-		Status string      `json:"status"`
-		Error  *EventError `json:"error,omitempty"`
-		Usage  *Usage      `json:"usage,omitempty"`
+		Type         string      `json:"type"`
+		Status       string      `json:"status"`
+		Error        *EventError `json:"error,omitempty"`
+		Usage        *Usage      `json:"usage,omitempty"`
+		FinishReason string      `json:"finishReason,omitempty"` // of the last answer, in the API's word
 	}
 	evText struct {
 		Type      string `json:"type"`

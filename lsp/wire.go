@@ -107,7 +107,7 @@ func (e *encoder) event(ev agent.Event) EventParams {
 	case agent.TurnStarted:
 		out.Event = evTurnStarted{"turn/started"}
 	case agent.TurnEnded:
-		w := evTurnEnded{Type: "turn/ended", Status: string(b.Status)}
+		w := evTurnEnded{Type: "turn/ended", Status: string(b.Status), FinishReason: b.Finish}
 		if b.Err != nil {
 			w.Error = WireError(b)
 		}
