@@ -17,6 +17,15 @@ func bigFile() string {
 	return b.String()
 }
 
+// oneWordLines is 5 MB of 500,000 lines of one word.
+func oneWordLines() string {
+	var b strings.Builder
+	for i := range 500000 {
+		fmt.Fprintf(&b, "word%06d\n", i)
+	}
+	return b.String()
+}
+
 // BenchmarkFind measures a search in a 5 MB file. The budget is 20 ms each, refusals with the nearest text included.
 func BenchmarkFind(b *testing.B) {
 	text := bigFile()
@@ -36,6 +45,8 @@ func BenchmarkFind(b *testing.B) {
 		{"missing and unlike", text, "zebra crossing\nquantum chromodynamics", false},
 		{"missing, not ASCII", cjk, "zebra crossing\nquantum chromodynamics", false},
 		{"missing, one line repeated", strings.Repeat("x = x + 1\n", 500000), "x = x + 1\ny = 2\nx = x + 1", false},
+		{"missing, one word a line", oneWordLines(), "word123456\nword654321\nword123458", false},
+		{"layout, one word a line", oneWordLines(), "  word123456\n  word123457\n  word123458", true},
 		{"missing, repeated block", strings.Repeat("x = x + 1\n", 500000), strings.Repeat("x = x + 1\n", 2000) + "y = 2\n", false},
 		{"layout, one line repeated", strings.Repeat("x = x + 1\n", 500000), strings.Repeat("  x = x + 1\n", 3), false},
 		{"missing, one long line", strings.Repeat("x = x + 1; ", 480000), "x  =  x + 2", false},

@@ -1,7 +1,6 @@
 package match
 
 import (
-	"hash/maphash"
 	"strings"
 	"unicode/utf8"
 )
@@ -43,7 +42,7 @@ func newBlock(s string) block {
 		b.lines = append(b.lines, blockLine{gap: b.tail, indent: plainBlanks(indent), text: text, trail: trail})
 		b.tail = 0
 		buf = squash(buf[:0], text)
-		b.hashes = append(b.hashes, maphash.Bytes(seed, buf))
+		b.hashes = append(b.hashes, hashLine(buf))
 	}
 	return b
 }

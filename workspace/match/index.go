@@ -1,9 +1,6 @@
 package match
 
-import (
-	"hash/maphash"
-	"strings"
-)
+import "strings"
 
 // index holds the lines of a text, with a hash of each line that is not blank. The hash leaves out whitespace and takes
 // quotes and Unicode forms alike, so lines that any layout stage may take for one another have the same hash.
@@ -16,8 +13,6 @@ type index struct {
 	indents style // found when first asked for
 }
 
-var seed = maphash.MakeSeed()
-
 func newIndex(text string) *index {
 	n := strings.Count(text, "\n") + 2
 	ix := &index{text: text, start: make([]int32, 0, n), solid: make([]int32, 0, n), hash: make([]uint64, 0, n)}
@@ -26,15 +21,38 @@ func newIndex(text string) *index {
 		at = len("\uFEFF") // a byte order mark is no part of the first line
 	}
 	var buf []byte
+	before := "" // the line before, with its line end
 	for at < len(text) {
-		end := len(text)
-		if i := strings.IndexByte(text[at:], '\n'); i >= 0 {
-			end = at + i + 1
-		}
-		buf = squash(buf[:0], text[at:end])
-		if len(buf) > 0 {
+		if n := len(ix.hash); before != "" && strings.HasPrefix(text[at:], before) {
+			// The same line again, as in data: what is known of it holds. It is solid.
 			ix.solid = append(ix.solid, int32(len(ix.start)))
-			ix.hash = append(ix.hash, maphash.Bytes(seed, buf))
+			ix.hash = append(ix.hash, ix.hash[n-1])
+			ix.start = append(ix.start, int32(at))
+			at += len(before)
+			continue
+		}
+		end := plainRun(text, at)
+		var line uint64
+		solid := end > at
+		if end < len(text) && text[end] != '\n' {
+			if i := strings.IndexByte(text[end:], '\n'); i >= 0 {
+				end += i
+			} else {
+				end = len(text)
+			}
+			buf = squash(buf[:0], text[at:end])
+			solid, line = len(buf) > 0, hashLine(buf)
+		} else {
+			line = hashLine(text[at:end])
+		}
+		before = ""
+		end = min(end+1, len(text))
+		if solid {
+			ix.solid = append(ix.solid, int32(len(ix.start)))
+			ix.hash = append(ix.hash, line)
+			if text[end-1] == '\n' {
+				before = text[at:end]
+			}
 		}
 		ix.start = append(ix.start, int32(at))
 		at = end

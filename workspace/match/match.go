@@ -110,6 +110,7 @@ type search struct {
 	ends     lineEnds
 	expected int
 	err      *Error // set by the stage that found a wrong number of places
+	ascii    int8   // of plainText: 1 yes, 2 no, 0 not known yet
 	ix       *index // built by the first stage that needs it
 }
 
@@ -172,6 +173,17 @@ func (s *search) variant(v unwrapped) []Edit {
 		return edits
 	}
 	return s.foldedPart(v.old, v.new)
+}
+
+// plainText reports whether the text is all ASCII.
+func (s *search) plainText() bool {
+	if s.ascii == 0 {
+		s.ascii = 1
+		if !isASCII(s.text) {
+			s.ascii = 2
+		}
+	}
+	return s.ascii == 1
 }
 
 // index returns the line index of the text.

@@ -16,6 +16,9 @@ func (s *search) foldedPart(old, new string) []Edit {
 	if to-from < 2 {
 		return nil
 	}
+	if !strings.ContainsAny(old, "\"'`") && isASCII(old) && s.ends.crlf == 0 && s.plainText() {
+		return nil // there is nothing to fold: the search for old as it is has told
+	}
 	word := old[from:to]
 	var spans [][2]int
 	tries := 0
