@@ -16,8 +16,7 @@ type gitConfig struct {
 const maxIncludeDepth = 10
 
 // gitConfig reads the configuration that holds in the repository with the given git directory (empty: outside any), in
-// the order of git-config(1): system, user, repository. Conditional includes (`includeIf`) are not followed: they set
-// identities, hardly ever ignore files.
+// the order of git-config(1): system, user, repository.
 func (r *Rules) gitConfig(gitDir string) gitConfig {
 	getenv := r.opts.Getenv
 	home := getenv("HOME")
@@ -28,7 +27,7 @@ func (r *Rules) gitConfig(gitDir string) gitConfig {
 	if xdg == "" && home != "" {
 		xdg = filepath.Join(home, ".config")
 	}
-	c := &configReader{home: home}
+	c := &configReader{home: home, gitDir: gitDir}
 	if xdg != "" {
 		c.excludesFile = filepath.Join(xdg, "git", "ignore")
 	}
@@ -57,7 +56,8 @@ func (r *Rules) gitConfig(gitDir string) gitConfig {
 
 type configReader struct {
 	gitConfig
-	home string
+	home   string
+	gitDir string // empty outside of any repository
 }
 
 // read takes over the settings of one file. A missing file sets nothing; a line that cannot be understood is skipped,
@@ -102,6 +102,12 @@ func (c *configReader) set(section, key, value string, isSet bool, dir string, d
 		if included := c.path(value, dir); included != "" {
 			c.read(included, depth+1)
 		}
+	default:
+		if when, ok := condition(section); ok && key == "path" && c.included(when, dir) {
+			if included := c.path(value, dir); included != "" {
+				c.read(included, depth+1)
+			}
+		}
 	}
 }
 
@@ -121,8 +127,7 @@ func (c *configReader) path(value, dir string) string {
 	return filepath.Join(dir, value)
 }
 
-// configSection takes a `[section]` or `[section "sub"]` from the beginning of s. A section with a subsection gets a name
-// that equals none of those looked for.
+// configSection takes a `[section]` or `[section "sub"]` from the beginning of s. Case counts in the quotes only.
 func configSection(s string) (name, rest string) {
 	quoted := false
 	for i := 1; i < len(s); i++ {
@@ -134,7 +139,11 @@ func configSection(s string) (name, rest string) {
 		case s[i] == '"':
 			quoted = !quoted
 		case s[i] == ']' && !quoted:
-			return strings.ToLower(strings.TrimSpace(s[1:i])), s[i+1:]
+			name, sub, _ := strings.Cut(s[1:i], "\"")
+			if name = strings.ToLower(strings.TrimSpace(name)); sub != "" {
+				name += ` "` + sub
+			}
+			return name, s[i+1:]
 		}
 	}
 	return "", ""
