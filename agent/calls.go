@@ -193,6 +193,9 @@ func (s *Session) runCall(ctx context.Context, t *turn, view *workspace.View, c 
 // finish gives a call its response and shows it.
 func (s *Session) finish(t *turn, c *call, output string, err error) {
 	c.output, c.err = s.shorten(output, maxResult, false), err
+	if c.kind == tools.KindExecute && c.status == CallRunning {
+		s.ranCommand(c.title)
+	}
 	if err != nil && len(err.Error()) > maxResult {
 		c.err = errors.New(s.shorten(err.Error(), maxResult, false))
 	}

@@ -20,18 +20,20 @@ const keepVersion = 1
 
 // The kinds of records in a session's file.
 const (
-	recSession = "session" // the first one: version, names, settings
-	recSet     = "set"     // settings that changed
-	recPrompt  = "prompt"  // of the user, before it is acknowledged
-	recSteer   = "steer"   // likewise
-	recEvent   = "event"
-	recHistory = "history" // what changed in what is sent to the model
-	recText    = "text"    // see keptTexts
-	recNote    = "note"    // for the model, with its next message
-	recTold    = "told"    // that many notes are in the history now
-	recStaged  = "staged"  // the turn's layer, as the proposal it would be; without a body: none
-	recEnd     = "end"     // of a turn, with what a list of sessions shows
-	recForked  = "forked"  // what is before it was copied from another session
+	recSession    = "session" // the first one: version, names, settings
+	recSet        = "set"     // settings that changed
+	recPrompt     = "prompt"  // of the user, before it is acknowledged
+	recSteer      = "steer"   // likewise
+	recEvent      = "event"
+	recHistory    = "history" // what changed in what is sent to the model
+	recText       = "text"    // see keptTexts
+	recNote       = "note"    // for the model, with its next message
+	recTold       = "told"    // that many notes are in the history now
+	recStaged     = "staged"  // the turn's layer, as the proposal it would be; without a body: none
+	recEnd        = "end"     // of a turn, with what a list of sessions shows
+	recCheckpoint = "checkpoint"
+	recChange     = "change" // of a file, by an edit
+	recForked     = "forked" // what is before it was copied from another session
 )
 
 // record is a line of a session's file. What its fields mean is said by T.
@@ -65,8 +67,9 @@ type record struct {
 	Join bool            `json:"join,omitempty"`
 	Add  []model.Content `json:"add,omitempty"`
 
-	Text string `json:"text,omitempty"`
-	Told int    `json:"told,omitempty"`
+	Change *change `json:"change,omitempty"`
+	Text   string  `json:"text,omitempty"`
+	Told   int     `json:"told,omitempty"`
 
 	Name int    `json:"name,omitempty"`
 	Path string `json:"path,omitempty"`

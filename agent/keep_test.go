@@ -20,6 +20,7 @@ import (
 	"redline/agent/model"
 	"redline/tools"
 	"redline/workspace"
+	"redline/workspace/blob"
 )
 
 // Every kind of event there is can be saved and read again.
@@ -144,7 +145,7 @@ func tell(t *testing.T, dir string, store *journal.Store, d *dyingStore) (got ac
 	}
 	n := 0
 	s := agent.NewSession(agent.Options{
-		Workspace: ws, Tools: tools.NewRegistry(tools.Builtin()...), Generator: agenttest.NewModel(story(dir)...).Generator, Journal: store,
+		Workspace: ws, Tools: tools.NewRegistry(tools.Builtin()...), Generator: agenttest.NewModel(story(dir)...).Generator, Journal: store, Blobs: &blob.Store{Dir: filepath.Join(store.Dir, "..", filepath.Base(store.Dir)+"-blobs")},
 		Reviewer: decider(func(_ int, h *workspace.Hunk) {
 			if n++; n%2 == 0 {
 				h.State, h.Reason = workspace.Rejected, "no <thanks>"
@@ -250,7 +251,7 @@ func TestKilledAtEveryWrite(t *testing.T) {
 		m := agenttest.NewModel(agenttest.Step{Text: []string{"Hello again."}})
 		var later []agent.Event
 		s, events, err := agent.Resume(agent.Options{
-			Workspace: ws, Tools: tools.NewRegistry(tools.Builtin()...), Generator: m.Generator, Journal: &journal.Store{Dir: home},
+			Workspace: ws, Tools: tools.NewRegistry(tools.Builtin()...), Generator: m.Generator, Journal: &journal.Store{Dir: home}, Blobs: &blob.Store{Dir: home + "-blobs"},
 			Reviewer: decider(nil), Emit: func(ev agent.Event) { later = append(later, ev) },
 		}, id)
 		if err != nil {
@@ -265,6 +266,17 @@ func TestKilledAtEveryWrite(t *testing.T) {
 			}
 			if i >= len(events) || events[i].Seq != ev.Seq || !sameEvent(events[i].Body, ev.Body) {
 				t.Fatalf("dead at %d: event %d was %+v, is lost", k, i+1, ev)
+			}
+		}
+		changed := false // an edit that the user had been told of is in the files
+		for _, ev := range got.events {
+			if p, ok := ev.Body.(agent.ProposalUpdated); ok && p.Proposal.Files[0].Hunks[0].State == workspace.Accepted {
+				changed = true
+			}
+		}
+		for i, c := range s.Checkpoints() {
+			if r, err := s.PreviewCheckpoint(c.ID, agent.ScopeBoth, nil); err != nil || i == 0 && changed && len(c.Files) == 0 {
+				t.Errorf("dead at %d: checkpoint %+v: %+v, %v", k, c, r, err)
 			}
 		}
 		if _, err := s.Prompt(context.Background(), agent.Message{Text: "go on"}); err != nil {

@@ -16,6 +16,12 @@ type kept struct {
 	header  record
 	info    Info // what lists show
 	byModel map[string]Usage
+
+	checkpoints []Checkpoint
+	ckpts       int
+	changes     []change
+	tracked     []string // proposals and files of which something is in the changes
+
 	texts   *keptTexts
 	events  []Event
 	history []model.Content
@@ -98,6 +104,16 @@ func (k *kept) take(line int, r record) {
 		k.staged = nil
 		if len(r.Body) > 0 {
 			k.staged, _ = workspace.RestoreProposal(r.Body, k.texts) // nil when it is damaged
+		}
+	case recCheckpoint:
+		k.ckpts = max(k.ckpts, number(r.Text, ".k"))
+		k.checkpoints = append(k.checkpoints, Checkpoint{ID: r.Text, TurnID: r.Turn, Title: r.Title, Created: r.At, history: k.history, at: len(k.changes)})
+	case recChange:
+		if r.Change != nil {
+			k.changes = append(k.changes, *r.Change)
+			if r.Text != "" {
+				k.tracked = append(k.tracked, r.Text)
+			}
 		}
 	case recForked:
 		k.copied = nil
@@ -254,4 +270,20 @@ func keptInfo(first []byte, last [][]byte) (i Info, ok bool) {
 		}
 	}
 	return k.info, ok
+}
+
+// landed returns how much of each proposal's files is in the changes: what the newest
+// state of the proposal says, as far as a change was written down at all.
+func (k *kept) landed() map[string]landed {
+	out := map[string]landed{}
+	for _, p := range k.proposals {
+		for _, f := range p.Files {
+			key := p.ID + "/" + f.ID
+			if !slices.Contains(k.tracked, key) {
+				continue
+			}
+			out[key] = landedOf(f)
+		}
+	}
+	return out
 }

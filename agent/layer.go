@@ -185,7 +185,7 @@ func (s *Session) leaveOpen(ctx context.Context, t *turn) {
 	if p == nil {
 		return
 	}
-	updated := func() { s.emit(t.id, ProposalUpdated{p.Clone()}) }
+	updated := func() { s.proposalUpdated(t.id, p) }
 	s.Note(stillOpen(p))
 	s.late(ctx, t, p, l.calls, false, true, updated)
 }
@@ -203,7 +203,7 @@ func stillOpen(p *workspace.Proposal) string {
 // at once.
 func (s *Session) Reopen(ctx context.Context, p *workspace.Proposal) {
 	t := &turn{id: p.TurnID}
-	s.late(ctx, t, p, nil, false, true, func() { s.emit(t.id, ProposalUpdated{p.Clone()}) })
+	s.late(ctx, t, p, nil, false, true, func() { s.proposalUpdated(t.id, p) })
 }
 
 // late starts a review that does not end with ctx. With left set nobody waits for it.
@@ -289,7 +289,7 @@ func (s *Session) Note(text string) {
 // Announce shows the state of a proposal that changed after its review, such as one
 // that was taken back.
 func (s *Session) Announce(p *workspace.Proposal) {
-	s.emit(p.TurnID, ProposalUpdated{p.Clone()})
+	s.proposalUpdated(p.TurnID, p)
 }
 
 // tellNotes puts what happened since into the history, before the next message.

@@ -133,6 +133,8 @@ func Resume(opt Options, id string) (*Session, []Event, error) {
 	s.kept.texts.write = s.kept.write
 	s.kept.history = slices.Clone(s.history.Contents())
 	s.reopen = k.open()
+	s.checkpoints, s.ckpts, s.changes = k.checkpoints, k.ckpts, k.changes
+	s.landed = k.landed()
 
 	emit := s.opt.Emit
 	events := k.events

@@ -47,7 +47,7 @@ func (s *Session) verdict(ctx context.Context, t *turn, view *workspace.View, ca
 		}
 		return "", true
 	}
-	updated := func() { s.emit(t.id, ProposalUpdated{p.Clone()}) }
+	updated := func() { s.proposalUpdated(t.id, p) }
 	auto := s.auto(editing)
 	if layered || s.reviewsAtTurn() {
 		return s.reviewLasting(ctx, t, p, editing, auto, updated)

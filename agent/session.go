@@ -28,6 +28,7 @@ import (
 	"redline/tools/secret"
 	"redline/tools/shell"
 	"redline/workspace"
+	"redline/workspace/blob"
 )
 
 // Mode says what may happen without asking.
@@ -115,6 +116,8 @@ type Options struct {
 	// Journal is where the session is kept on disk from its first prompt on; nil: it
 	// is not.
 	Journal *journal.Store
+	// Blobs keeps what checkpoints need; nil: there are none.
+	Blobs *blob.Store
 	Conversation
 }
 
@@ -169,6 +172,13 @@ type Session struct {
 
 	kept   *keeper               // nil when the session is not kept
 	reopen []*workspace.Proposal // see ReopenSaved
+
+	// Guarded by mu.
+	checkpoints []Checkpoint
+	ckpts       int               // there have been
+	changes     []change          // in the order they landed
+	landed      map[string]landed // by proposal and file
+	bytes       map[string]change // files that are no text, before they are deleted
 
 	tempMu sync.Mutex
 	temp   string // see tempDir; empty until it is needed
@@ -238,7 +248,7 @@ func NewSession(opt Options) *Session {
 		opt.Model = DefaultModel
 	}
 	now := opt.Now()
-	return &Session{opt: opt, id: opt.ID, created: now, updated: now, mode: opt.Mode, at: opt.ReviewAt, model: opt.Model, reviews: map[*lateReview]bool{}, allowedKeys: map[string]bool{}, open: map[string]bool{}, kept: newKeeper(opt.Journal)}
+	return &Session{opt: opt, id: opt.ID, created: now, updated: now, mode: opt.Mode, at: opt.ReviewAt, model: opt.Model, reviews: map[*lateReview]bool{}, allowedKeys: map[string]bool{}, open: map[string]bool{}, kept: newKeeper(opt.Journal), landed: map[string]landed{}, bytes: map[string]change{}}
 }
 
 // NewID returns a fresh identifier that sorts by time.

@@ -15,6 +15,9 @@ import (
 // runTurn is one turn, from the prompt to the event that ends it.
 func (s *Session) runTurn(ctx context.Context, t *turn, msg Message) TurnEnded {
 	s.emit(t.id, TurnStarted{})
+	if s.checkpointing() {
+		s.addCheckpoint(t.id, titleOf(msg.Text))
+	}
 	s.emit(t.id, UserMessage{MessageID: t.id + ".u", Text: msg.Text})
 
 	before := s.usage

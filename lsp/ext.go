@@ -381,6 +381,10 @@ type (
 		DelayMs int64  `json:"delayMs"`
 		Reason  string `json:"reason"`
 	}
+	evCheckpoint struct {
+		Type       string     `json:"type"`
+		Checkpoint Checkpoint `json:"checkpoint"`
+	}
 	evNotice struct {
 		Type  string `json:"type"`
 		Level string `json:"level"`

@@ -28,6 +28,7 @@ import (
 	"redline/tools/secret"
 	"redline/tools/shell"
 	"redline/workspace"
+	"redline/workspace/blob"
 )
 
 // Options are what a server works with.
@@ -44,6 +45,8 @@ type Options struct {
 	Trust Trust
 	// Journal is where sessions are kept; nil: they end with the process.
 	Journal *journal.Store
+	// Blobs keeps what checkpoints need; nil: there are none.
+	Blobs *blob.Store
 	// Review overrides how plain clients review (WIRE.md §6): auto, annotations,
 	// message or codeAction.
 	Review string
@@ -62,9 +65,13 @@ type Settings struct {
 	MaxTurns int
 	Review   string // settings key redline.review
 	ReviewAt string // settings key redline.reviewAt: step or turn
-	Retry    retry.Options
-	Consents agent.Consents
-	Silence  time.Duration // settings key tools.shell.inactivityTimeout; see [agent.Options]
+	// KeepSessions is how many sessions of a folder are kept, and CheckpointBytes how
+	// much for checkpoints; 0: the defaults of the stores.
+	KeepSessions    int
+	CheckpointBytes int64
+	Retry           retry.Options
+	Consents        agent.Consents
+	Silence         time.Duration // settings key tools.shell.inactivityTimeout; see [agent.Options]
 	// CorrectEdits is the settings key redline.correctEdits; see [agent.Options].
 	CorrectEdits bool
 	Policy       policy.Policy // redline.policy and redline.sensitiveFiles
@@ -100,6 +107,12 @@ type Settings struct {
 // Configure puts what the settings say into the options of a session, but for what a
 // session may have of its own: model, mode and when it is reviewed.
 func (set Settings) Configure(o *agent.Options) {
+	if o.Journal != nil {
+		o.Journal.SetKeep(set.KeepSessions)
+	}
+	if o.Blobs != nil {
+		o.Blobs.SetMax(set.CheckpointBytes)
+	}
 	o.Tools = set.Tools
 	o.Generator, o.Commands, o.Retry, o.MaxTurns = set.Generator, set.Commands, set.Retry, set.MaxTurns
 	o.Policy, o.Env, o.Secrets, o.Sandbox = set.Policy, set.Env, set.Secrets, set.Sandbox
@@ -249,6 +262,9 @@ func (s *Server) routes() *rpc.Router {
 	rpc.Handle(r, methodSessionConfigure, rpc.Async, s.sessionConfigure)
 	rpc.Handle(r, methodSessionClose, rpc.Async, s.sessionClose)
 	rpc.Handle(r, methodSessionDelete, rpc.Async, s.sessionDelete)
+	rpc.Handle(r, methodCheckpointList, rpc.Async, s.checkpointList)
+	rpc.Handle(r, methodCheckpointPreview, rpc.Async, s.checkpointPreview)
+	rpc.Handle(r, methodCheckpointRestore, rpc.Async, s.checkpointRestore)
 	rpc.Handle(r, methodSessionFork, rpc.Async, s.sessionFork)
 	rpc.Handle(r, methodPrompt, rpc.Async, s.prompt)
 	rpc.Handle(r, methodSteer, rpc.Async, s.steer)

@@ -77,7 +77,7 @@ func (s *Server) sessionOptions(x *session) (agent.Options, error) {
 	}
 	s.runBackground(set)
 	opt := agent.Options{
-		Workspace: s.ws, Reviewer: s, Approver: s, Saver: s, News: s.news, Asker: s, Journal: s.opt.Journal,
+		Workspace: s.ws, Reviewer: s, Approver: s, Saver: s, News: s.news, Asker: s, Journal: s.opt.Journal, Blobs: s.opt.Blobs,
 		Emit:  func(ev agent.Event) { s.emit(x, ev) },
 		Model: set.Model, ReviewAt: agent.ReviewAt(set.ReviewAt),
 	}

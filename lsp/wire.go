@@ -137,6 +137,8 @@ func (e *encoder) event(ev agent.Event) EventParams {
 		out.Event = evUsage{"usage/updated", WireUsage(b.Usage)}
 	case agent.Retry:
 		out.Event = evRetry{"retry", b.Attempt, b.Delay.Milliseconds(), b.Reason}
+	case agent.CheckpointCreated:
+		out.Event = evCheckpoint{"checkpoint/created", e.checkpoint(ev.SessionID, b.Checkpoint)}
 	case agent.Notice:
 		out.Event = evNotice{"notice", b.Level, b.Text}
 	default:

@@ -21,10 +21,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// DefaultKeep is how many sessions of a folder are kept unless Store.Keep says so.
+// DefaultKeep is how many sessions of a folder are kept unless SetKeep says so.
 const DefaultKeep = 200
 
 // DefaultMaxSize is how large a session's file may grow, in bytes, unless
@@ -44,14 +45,17 @@ var (
 // Store is a folder of saved sessions. The zero values of its settings are useful.
 type Store struct {
 	Dir string
-	// Keep is how many sessions of a folder are kept: of more, the oldest are
-	// removed when a new one begins. Negative: all.
-	Keep int
 	// MaxSize is how large a session's file may grow, in bytes.
 	MaxSize int64
 	// Open replaces how files are opened for appending, for tests that let it fail.
 	Open func(path string) (File, error)
+
+	keep atomic.Int64
 }
+
+// SetKeep sets how many sessions of a folder are kept: of more, the oldest are removed
+// when a new one begins.
+func (s *Store) SetKeep(n int) { s.keep.Store(int64(n)) }
 
 // File is what a session is written to.
 type File interface {
@@ -325,12 +329,12 @@ func (s *Store) Delete(id string) error {
 
 // prune removes the oldest sessions of a folder beyond those to be kept.
 func (s *Store) prune(dir string) {
-	keep := s.Keep
+	keep := int(s.keep.Load())
 	if keep == 0 {
 		keep = DefaultKeep
 	}
 	all := list(dir)
-	if keep < 0 || len(all) <= keep {
+	if len(all) <= keep {
 		return
 	}
 	slices.SortFunc(all, func(a, b Saved) int { return b.Modified.Compare(a.Modified) })

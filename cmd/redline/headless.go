@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io/fs"
 
 	"redline/workspace"
 )
@@ -14,6 +15,11 @@ type headless struct {
 	ws   *workspace.Workspace
 	// decide asks a person; nil when there is none.
 	decide func(ctx context.Context, p *workspace.Proposal) error
+}
+
+// RestoreBytes implements [agent.BytesRestorer].
+func (r *headless) RestoreBytes(path string, data []byte, mode fs.FileMode) error {
+	return workspace.WriteNew(path, data, mode)
 }
 
 // Review implements [agent.Reviewer].
@@ -33,6 +39,11 @@ func (r *headless) Review(ctx context.Context, p *workspace.Proposal, auto bool,
 		for h := range p.Hunks() {
 			h.State, h.Reason = workspace.Rejected, reason
 		}
+	}
+	if p.Pending() {
+		p.State = workspace.Applying // what is about to change is kept for checkpoints
+		p.Rev++
+		updated()
 	}
 	for _, f := range p.Files {
 		var accepted []*workspace.Hunk

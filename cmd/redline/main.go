@@ -51,6 +51,7 @@ func commands() []command {
 		{"tools", "list | call NAME JSON | allowed | forget", "what the model can call", runTools},
 		{"mcp", "list", "the MCP servers of the settings and how they are", runMCP},
 		{"memory", "show | list", "the instructions (GEMINI.md, AGENTS.md) that are read", runMemory},
+		{"checkpoints", "list SESSION | preview ID | restore ID", "go back to before a turn", runCheckpoints},
 		{"sessions", "list | show ID | delete ID", "what was said before, and what became of it", runSessions},
 		{"trust", "[list | add | parent | deny | remove] [DIR]", "the folders you trust", runTrust},
 		{"auth", "login | status | logout", "sign in to the model's service, and out", runAuth},

@@ -97,7 +97,7 @@ func runRun(ctx context.Context, std stdio, args []string) (code int) {
 	printer, review := newPrinter(output, std, ws), &headless{mode: mode, ws: ws}
 	opt := agent.Options{
 		Workspace: ws, Reviewer: review, Approver: review, Trust: trusted, Emit: printer.event, Mode: m, Model: set.Model, MaxSteps: *maxTurns,
-		Journal: config.Sessions(std.getenv),
+		Journal: config.Sessions(std.getenv), Blobs: config.Checkpoints(std.getenv),
 	}
 	set.Configure(&opt)
 	s, err := openSession(ctx, opt, resume, flagGiven(fs, "mode"), modelName)

@@ -52,7 +52,7 @@ func runServe(ctx context.Context, std stdio, args []string) int {
 	}
 	trusted, user := newTrust(std.getenv), signin.NewUser(std.getenv, versionString())
 	opt := lsp.Options{
-		Version: versionString(), Log: log, Review: *review, Trust: trusted, Journal: config.Sessions(std.getenv),
+		Version: versionString(), Log: log, Review: *review, Trust: trusted, Journal: config.Sessions(std.getenv), Blobs: config.Checkpoints(std.getenv),
 		Folder: documentsFolder(std.getenv),
 		Settings: func(folders []string) (lsp.Settings, error) {
 			return trustedSettings(std.getenv, folders, trusted, user, *modelName, log, &watch)
@@ -106,6 +106,7 @@ func trustedSettings(getenv func(string) string, folders []string, trusted *fold
 	reg := all.Filter(cfg.CoreTools, cfg.ExcludedTools)
 	set := lsp.Settings{
 		Model: modelName, MaxTurns: cfg.MaxSessionTurns, Review: cfg.Review, ReviewAt: cfg.ReviewAt,
+		KeepSessions: cfg.Limits.Sessions, CheckpointBytes: int64(cfg.Limits.CheckpointMB) << 20,
 		Retry:     retry.Options{MaxAttempts: cfg.Retry.MaxAttempts, Initial: cfg.Retry.Initial, Max: cfg.Retry.MaxDelay},
 		Generator: account.Generator, Auth: account.Auth, Account: account,
 		Commands: commandPolicy(cfg), Tools: reg,

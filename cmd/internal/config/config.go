@@ -81,6 +81,8 @@ type Config struct {
 	UserCommands, ProjectCommands string
 
 	Retry Retry // redline.retry
+	// Limits bound what is kept of sessions and checkpoints.
+	Limits Limits
 
 	// ClientID and ClientSecret are the OAuth client that Login with Google uses
 	// (redline.auth.clientId, redline.auth.clientSecret), of the user only.
@@ -395,6 +397,8 @@ var settings = map[string]func(*Config, any) error{
 		return yesNo(&c.Keyring, v)
 	},
 	"redline.auth.clientSecret":    func(c *Config, v any) error { return c.usersText(&c.ClientSecret, "redline.auth.clientSecret", v) },
+	"redline.sessions.keep":        func(c *Config, v any) error { return count(&c.Limits.Sessions, v) },
+	"redline.checkpoints.maxMB":    func(c *Config, v any) error { return count(&c.Limits.CheckpointMB, v) },
 	"redline.retry.maxAttempts":    func(c *Config, v any) error { return count(&c.Retry.MaxAttempts, v) },
 	"redline.retry.initialDelayMs": func(c *Config, v any) error { return millis(&c.Retry.Initial, v) },
 	"redline.retry.maxDelayMs":     func(c *Config, v any) error { return millis(&c.Retry.MaxDelay, v) },
