@@ -23,7 +23,7 @@ type Conversation struct {
 	// Stall is how long nothing may come from the service before a request has failed;
 	// 0: DefaultStall.
 	Stall time.Duration
-	// Loops may be set to let the model go round in circles.
+	// AllowLoops lets the model go round in circles.
 	AllowLoops bool
 	// Fallback returns the model to go on with when the quota of the given one is used
 	// up or it stays too busy; empty: none. Nil: there is never one.

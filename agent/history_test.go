@@ -14,7 +14,7 @@ import (
 // name and number, and that the signatures it gave come back. Compression and what is
 // told of loops and refusals happen on the way.
 func TestHistoryOverHTTP(t *testing.T) {
-	seeds := uint64(60)
+	seeds := uint64(40)
 	if testing.Short() {
 		seeds = 10
 	}
