@@ -46,7 +46,7 @@ func (c *configReader) isGitDir(pattern, dir string, fold bool) bool {
 	case !filepath.IsAbs(pattern):
 		pattern = "**/" + pattern
 	}
-	if strings.HasSuffix(pattern, "/") {
+	if strings.HasSuffix(pattern, "/") || pattern == "" { // "" is what is left of "./"
 		pattern += "**"
 	}
 	matches := func(gitDir string) bool {
