@@ -44,8 +44,7 @@ func (c corrector) Correct(ctx context.Context, r tools.Refused) (tools.Correcte
 		Reason string `json:"reason"`
 	}
 	err := c.s.utility(ctx, c.t, correctPrompt, correctQuestion(r), correctSchema, &ans)
-	// What is staged keeps its base; the review brings it up to date.
-	c.view.Snapshot = c.s.opt.Workspace.Snapshot()
+	c.view.Move(c.s.opt.Workspace.Snapshot())
 	if err != nil {
 		return tools.Corrected{}, fmt.Errorf("correct the edit of %s: %w", r.Path, err)
 	}

@@ -147,6 +147,37 @@ func TestCorrectEditsLive(t *testing.T) {
 	}
 }
 
+// What was staged before the correction moves along with what is typed during it.
+func TestCorrectEditsAfterStaging(t *testing.T) {
+	asked, gate := make(chan struct{}), make(chan struct{})
+	var hunks []string
+	b := newBench(t, agent.Options{CorrectEdits: true, Reviewer: decider(func(_ int, h *workspace.Hunk) {
+		h.State = workspace.Accepted
+		hunks = append(hunks, h.Old+"→"+h.New)
+	})})
+	b.open("a.go", toCorrect)
+	edit := func(old, new string) agenttest.Call {
+		return agenttest.Call{Name: "replace", Args: map[string]any{"file_path": filepath.Join(b.root, "a.go"), "old_string": old, "new_string": new}}
+	}
+	fixed := correction(true, "sum := add(1, 2)", "sum := add(1, 20)", "")
+	fixed.Asked, fixed.Gate = asked, gate
+	*b.m = *agenttest.NewModel(step(edit("add(3, 4)", "add(3, 40)"), edit("total := add(1, 2)", "total := add(1, 20)")), fixed, done)
+	go func() {
+		<-asked
+		b.open("a.go", "// typed\n"+toCorrect+"// at both ends\n")
+		close(gate)
+	}()
+	b.turn("x")
+	for i, r := range b.m.Responses(2) {
+		if r.Error != "" {
+			t.Errorf("call %d: %s", i, r.Error)
+		}
+	}
+	if got, want := strings.Join(hunks, "|"), "\tsum := add(1, 2)\n→\tsum := add(1, 20)\n|\tsum := add(3, 4)\n→\tsum := add(3, 40)\n"; got != want {
+		t.Errorf("hunks %q, want %q", got, want)
+	}
+}
+
 // Calls of one step compose, also when one of them had to be corrected, and the
 // later ones see its text.
 func TestCorrectEditsCompose(t *testing.T) {
