@@ -63,6 +63,8 @@ func declared(p *protocol.InitializeParams) client {
 	caps := p.Capabilities
 	if g := caps.General; g != nil && slices.Contains(g.PositionEncodings, protocol.PositionEncodingKindUTF8) {
 		c.encoding = protocol.PositionEncodingKindUTF8
+	} else if g != nil && slices.Contains(g.PositionEncodings, protocol.PositionEncodingKindUTF32) && !slices.Contains(g.PositionEncodings, protocol.PositionEncodingKindUTF16) {
+		c.encoding = protocol.PositionEncodingKindUTF32
 	}
 	if w := caps.Workspace; w != nil && w.WorkspaceEdit != nil {
 		c.annotations = w.WorkspaceEdit.ChangeAnnotationSupport != nil
