@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"redline/agent"
@@ -157,7 +156,6 @@ func (acceptToDisk) Review(_ context.Context, p *workspace.Proposal, _ bool, upd
 
 // gated decides when it is told to.
 type gated struct {
-	mu    sync.Mutex
 	asked chan *workspace.Proposal
 	gate  chan struct{}
 }

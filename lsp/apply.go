@@ -337,7 +337,7 @@ func (s *Server) settle(files []*sent, applied bool) (moved, some bool) {
 		missed := false
 		for i, l := range workspace.Settle(x.history(after), x.hunks) {
 			if l.Landed && (seen || x.before != x.expected) {
-				x.file.Land(x.orig[i], l.Final)
+				x.file.LandAs(x.orig[i], x.hunks[i].New, l.Final)
 				some = true
 			} else {
 				missed = true

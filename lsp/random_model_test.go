@@ -60,6 +60,7 @@ func (m *randomModel) Stream(ctx context.Context, req *model.Request) iter.Seq2[
 // answerModel makes the model do something with the files as they are.
 func (w *world) answerModel() {
 	w.calls = nil
+	w.interfered = w.interfered && len(w.staged) > 0
 	if !w.chance(20) {
 		now := map[string]string{}
 		for range 1 + w.rng.IntN(4) {

@@ -52,7 +52,7 @@ type scenario struct {
 func scenarios() []scenario {
 	out := []scenario{}
 	for _, p := range []lsptest.Personality{
-		lsptest.VSCode(), lsptest.Neovim010().OwnApply(), lsptest.Neovim012().OwnApply(), lsptest.Eglot().WithPlugin(),
+		lsptest.VSCode().OwnApply(), lsptest.Neovim010().OwnApply(), lsptest.Neovim012().OwnApply(), lsptest.Eglot().WithPlugin(),
 	} {
 		out = append(out, scenario{name: p.Name, personality: p, faithful: true})
 	}
@@ -62,7 +62,7 @@ func scenarios() []scenario {
 			scenario{name: p.Name + " plain, code actions", personality: p, plain: true, review: "codeAction", faithful: true})
 	}
 	for fault, name := range map[lsptest.Fault]string{lsptest.Silent: "silent", lsptest.Half: "half", lsptest.Formats: "formats"} {
-		for _, p := range []lsptest.Personality{lsptest.VSCode(), lsptest.Neovim012().OwnApply()} {
+		for _, p := range []lsptest.Personality{lsptest.VSCode().OwnApply(), lsptest.Neovim012().OwnApply()} {
 			out = append(out, scenario{name: p.Name + " " + name, personality: p.WithFault(fault)})
 		}
 	}
@@ -146,7 +146,8 @@ type world struct {
 	files   []string
 	tokens  int
 	live    map[string]string // what the user typed and did not take back: the file by token
-	// interfered says that a file changed since the last decision without the editor.
+	// interfered says that a file changed without the editor since the model asked for
+	// the edits that are under review.
 	interfered bool
 	decided    *lsptest.Pending // a decision that is not answered yet
 	log        []string

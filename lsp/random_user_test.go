@@ -190,7 +190,6 @@ func (w *world) decidePlain(p wireProposal, d map[string]any, before map[string]
 // with what the proposal says became of it.
 func (w *world) checkLanded(p, after wireProposal, before, amended, wanted map[string]string) {
 	faithful := w.sc.faithful && !w.interfered
-	w.interfered = false
 	states := map[string]string{}
 	for _, f := range after.Files {
 		for _, h := range f.Hunks {
@@ -403,10 +402,14 @@ func anchors(text string) (out []string) {
 	return out
 }
 
-// typeSomething inserts text at a random place of a random open document. It opens
-// none while an edit is on its way: the version of a document that is not open cannot
-// be named, so nothing protects what is typed into it in that moment.
+// typeSomething inserts text at a random place of a random document. One is opened for
+// it only in an editor with a plugin: of a document that is not open an edit can name
+// no version, so an editor alone protects nothing that is typed in that moment.
 func (w *world) typeSomething() {
+	if f := w.files[w.rng.IntN(len(w.files))]; w.sc.personality.RefusesUnversioned && !w.e.IsOpen(f) && w.chance(30) {
+		w.note("open %s", f)
+		w.e.Open(f)
+	}
 	open := filter(w.files, func(f string) bool {
 		// Neovim itself takes an edit for version 0 as one for any version.
 		return w.e.IsOpen(f) && !(w.sc.personality.IgnoresVersion0 && w.e.Version(f) == 0)

@@ -350,7 +350,12 @@ func Splice(now string, hunks []*Hunk) (string, []Edit, error) {
 
 // Land records that h is in the document with the text final, which is h.New
 // unless the user amended it.
-func (f *FileChange) Land(h *Hunk, final string) {
+func (f *FileChange) Land(h *Hunk, final string) { f.LandAs(h, final, final) }
+
+// LandAs is Land for a hunk that was sent with one text and stands with another one,
+// because of what the user or a formatter did meanwhile. That counts as done since:
+// taking the hunk back leaves it alone.
+func (f *FileChange) LandAs(h *Hunk, sent, final string) {
 	h.State, h.Landed = Accepted, true
 	if h.Whole && f.Op == OpRename {
 		f.Moved = true
@@ -364,15 +369,15 @@ func (f *FileChange) Land(h *Hunk, final string) {
 	}
 	var b strings.Builder
 	b.WriteString(f.text[:h.from])
-	b.WriteString(final)
+	b.WriteString(sent)
 	b.WriteString(f.text[h.to:])
-	delta := len(final) - (h.to - h.from)
+	delta := len(sent) - (h.to - h.from)
 	for _, o := range f.Hunks {
 		if o != h && o.from >= h.to {
 			o.from += delta
 			o.to += delta
 		}
 	}
-	h.to = h.from + len(final)
+	h.to = h.from + len(sent)
 	f.text, f.moved = b.String(), nil
 }

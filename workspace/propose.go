@@ -66,20 +66,19 @@ func (st *stagedFile) change() *FileChange {
 		fc.Hunks = append(fc.Hunks, &Hunk{Whole: true, CallIDs: st.calls})
 	}
 	var last *Hunk
-	end := 0 // of last in the staged text
-	from := 0
+	from := 0 // of last in the staged text
 	for _, c := range lineChanges(fc.text, after, st.edits) {
 		calls := st.callsIn(c.BStart, c.BEnd)
 		if last != nil && lineCount(fc.text[last.End:c.AStart]) <= mergeGap && slices.Equal(last.CallIDs, calls) {
-			last.End, last.to, end = c.AEnd, c.AEnd, c.BEnd
-			last.Old, last.New = fc.text[last.Start:last.End], after[from:end]
+			last.End, last.to = c.AEnd, c.AEnd
+			last.Old, last.New = fc.text[last.Start:last.End], after[from:c.BEnd]
 			continue
 		}
 		last = &Hunk{
 			Start: c.AStart, End: c.AEnd, Old: fc.text[c.AStart:c.AEnd], New: after[c.BStart:c.BEnd],
 			CallIDs: calls, from: c.AStart, to: c.AEnd,
 		}
-		from, end = c.BStart, c.BEnd
+		from = c.BStart
 		fc.Hunks = append(fc.Hunks, last)
 	}
 	if len(st.settled) > 0 {

@@ -124,6 +124,9 @@ func judge(waiting []*landing, open []*Hunk, changes []diff.Change, a, b string)
 			// Of a deletion nothing shows where it would be, but its lines are gone.
 			l.landed = !alike(l.Old, b[s:e])
 			l.touched = !l.landed
+		case asExpected && alike(added(l.Old, l.New), beside(fromExpected, start, start+len(l.New), b)):
+			// The new lines are there, and so are those they were to replace: these are
+			// the old lines still, of which the new ones are some.
 		case asExpected:
 			l.landed, l.exact, l.placed = true, true, true
 			l.Start, l.End = es, ee
@@ -133,6 +136,17 @@ func judge(waiting []*landing, open []*Hunk, changes []diff.Change, a, b string)
 			l.touched = !l.landed
 		}
 	}
+}
+
+// beside returns what changes put directly in front of a range and behind it.
+func beside(changes []diff.Change, from, to int, b string) string {
+	out := ""
+	for _, c := range changes {
+		if c.AEnd == from || c.AStart == to {
+			out += b[c.BStart:c.BEnd]
+		}
+	}
+	return out
 }
 
 // added returns the lines of text that old does not have.

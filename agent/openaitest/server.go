@@ -19,7 +19,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 // Kind is the server that is imitated.
@@ -288,5 +287,3 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, body Body, step 
 	}
 	_, _ = io.WriteString(w, "data: [DONE]\n\n")
 }
-
-func id() string { return fmt.Sprintf("chatcmpl-%d", time.Now().UnixNano()) }

@@ -136,7 +136,7 @@ func (e *Editor) checkVersions(ops []documentChange) *applyResult {
 			continue
 		}
 		d, v := e.docs[ops[i].TextDocument.URI], ops[i].version()
-		if d != nil && v != nil && *v != d.version {
+		if d != nil && (v != nil && *v != d.version || v == nil && d.dirty && e.p.RefusesUnversioned) {
 			return &applyResult{}
 		}
 	}

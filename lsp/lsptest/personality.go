@@ -98,6 +98,9 @@ type Personality struct {
 	// ChecksFirstOnly looks at the version of the first document of an edit only:
 	// the others are changed whatever their version.
 	ChecksFirstOnly bool
+	// RefusesUnversioned refuses an edit without a version for an open document that
+	// has unsaved changes: redline's plugins do, no editor by itself.
+	RefusesUnversioned bool
 	// IgnoresVersion0 takes an edit for version 0 as one for any version.
 	IgnoresVersion0 bool
 	// CreateTruncates empties an existing file on create, unless ignoreIfExists is set.
@@ -198,9 +201,10 @@ func (p Personality) WithPlugin() Personality {
 	return p
 }
 
-// OwnApply is a Neovim whose redline plugin answers workspace/applyEdit itself: it
+// OwnApply is an editor whose redline plugin has its word about workspace/applyEdit: it
 // looks at the versions of all documents first and refuses what does not fit.
 func (p Personality) OwnApply() Personality {
+	p.RefusesUnversioned = true
 	p.Stale, p.Future, p.ChecksAllFirst = Refuses, Refuses, true
 	p.ChecksFirstOnly, p.IgnoresVersion0, p.CreateTruncates = false, false, false
 	p.Confirmation = IgnoresConfirmation

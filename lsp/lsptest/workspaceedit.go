@@ -207,6 +207,9 @@ func (e *Editor) checkTextEdits(c *documentChange, bad func(string, ...any)) {
 		return
 	}
 	if v == nil {
+		if e.p.RefusesUnversioned {
+			return // it may have been opened while the edit was on its way
+		}
 		bad("edit of the open document %s without a version", uri)
 		return
 	}

@@ -1,5 +1,6 @@
 import * as vscode from "vscode";
 import {
+  CancellationToken,
   CloseAction,
   ErrorAction,
   LanguageClient,
@@ -11,6 +12,7 @@ import {
   type ServerOptions,
   type StaticFeature,
 } from "vscode-languageclient/node";
+import { unseenChange } from "./applyedit";
 import { config, openSetting } from "./config";
 import { locateServer } from "./locate";
 import type { ApiKey } from "./secrets";
@@ -203,6 +205,14 @@ export class Server implements vscode.Disposable {
     return {
       // Every document: the agent reads what is in the buffers, saved or not.
       documentSelector: [{ scheme: "file" }, { scheme: "untitled" }],
+      middleware: {
+        workspace: {
+          handleApplyEdit: (params, next) => {
+            const failureReason = unseenChange(params);
+            return failureReason ? { applied: false, failureReason } : next(params, CancellationToken.None);
+          },
+        },
+      },
       outputChannel: this.output,
       revealOutputChannelOn: RevealOutputChannelOn.Never,
       initializationFailedHandler: () => false,

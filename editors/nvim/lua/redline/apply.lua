@@ -79,8 +79,9 @@ local function refuse(client, change)
     if M.version(buf) ~= doc.version then
       return name(doc.uri) .. ' was changed meanwhile'
     end
-  elseif vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].modified and not attached(client, buf) then
-    -- The server has never seen this text.
+  elseif vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].modified then
+    -- The server took the file for closed: it has not seen this text, or it was opened
+    -- and changed while the edit was on its way.
     return name(doc.uri) .. ' has unsaved changes'
   end
   if vim.api.nvim_buf_is_loaded(buf) and not vim.bo[buf].modifiable then
