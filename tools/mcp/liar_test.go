@@ -146,6 +146,23 @@ func TestLyingServer(t *testing.T) {
 	}
 }
 
+// A server that floods its outputs works all the same, and fills no log.
+func TestFlood(t *testing.T) {
+	var mu sync.Mutex
+	logged := 0
+	_, reg := start(t, map[string]any{"f": program("flood")}, func(o *mcp.Options) {
+		o.Log = func(_, text string) { mu.Lock(); defer mu.Unlock(); logged += len(text) }
+	})
+	if r, err := call(t, t.Context(), reg, "f__echo", `{"word":"hi"}`); err != nil || r.Text != "you said hi" {
+		t.Errorf("echo: %+v, %v", r, err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if logged == 0 || logged > 20_000 {
+		t.Errorf("%d bytes were logged", logged)
+	}
+}
+
 // A server that no longer reads is ended when the call's time is over, although the
 // arguments are stuck on their way.
 func TestServerThatStopsReading(t *testing.T) {

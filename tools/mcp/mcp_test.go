@@ -33,6 +33,19 @@ func TestMain(m *testing.M) {
 		fallthrough
 	case "good":
 		_ = newServer(nil).Run(context.Background(), &sdk.StdioTransport{})
+	case "flood": // of both outputs, before and while it serves
+		line := strings.Repeat("noise ", 100)
+		for range 20_000 {
+			fmt.Println(line)
+			fmt.Fprintln(os.Stderr, line)
+		}
+		go func() {
+			for {
+				fmt.Fprintln(os.Stderr, line)
+				time.Sleep(time.Millisecond)
+			}
+		}()
+		_ = newServer(nil).Run(context.Background(), &sdk.StdioTransport{})
 	case "dead":
 		fmt.Fprintln(os.Stderr, "no licence found")
 		os.Exit(1)
