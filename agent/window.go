@@ -67,7 +67,10 @@ func (s *Session) estimate() int {
 	if s.contextTokens == 0 {
 		return overhead + weight/bytesPerToken
 	}
-	return s.contextTokens + max(0, weight-s.weighed)/bytesPerToken
+	if weight < s.weighed { // the conversation was taken back to an earlier point
+		return int(int64(s.contextTokens) * int64(weight) / int64(s.weighed))
+	}
+	return s.contextTokens + (weight-s.weighed)/bytesPerToken
 }
 
 // counted notes what the service counted for a request and its answer, which is in the

@@ -51,7 +51,7 @@ func runCheckpoints(ctx context.Context, std stdio, args []string) int {
 	}
 	id, _, _ := strings.Cut(rest[0], ".k")
 	s, _, err := agent.Resume(agent.Options{
-		Workspace: ws, Reviewer: &headless{mode: string(agent.ModeAutoEdit)}, Emit: func(agent.Event) {},
+		Workspace: ws, Reviewer: &headless{mode: string(agent.ModeAutoEdit), ws: ws}, Emit: func(agent.Event) {},
 		Journal: config.Sessions(std.getenv), Blobs: config.Checkpoints(std.getenv),
 	}, id)
 	if err != nil {
