@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"unicode/utf8"
 
+	"redline/tools/secret"
 	"redline/tools/shell"
 	"redline/workspace"
 	"redline/workspace/diff"
@@ -91,7 +92,8 @@ func readFile(ctx context.Context, v *workspace.View, path string, p readFilePar
 		return nil, readError(path, err)
 	}
 	if f.Text != "" && outside(v, path) {
-		f.Text = shell.Clean(f.Text) // what a command wrote, which may be meant for a terminal
+		// What a command wrote: it may be meant for a terminal, and show keys.
+		f.Text = secret.Redact(shell.Clean(f.Text))
 	}
 	t, first, last, total, cut := page(f.Text, p)
 	if total == 0 {

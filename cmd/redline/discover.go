@@ -25,7 +25,7 @@ func discovered(cfg *config.Config, folders []string, reg *tools.Registry, log *
 		dir = folders[0]
 	}
 	return discovery.New(reg, discovery.Options{
-		Discover: cfg.DiscoveryCommand, Call: cfg.CallCommand, Dir: dir, Env: shell.Environ(os.Environ()),
+		Discover: cfg.DiscoveryCommand, Call: cfg.CallCommand, Dir: dir, Env: shell.Environ(cfg.CommandEnv.Clean(os.Environ())),
 		Offer: func(t *tools.Spec) bool { return !tools.Excluded(t, cfg.ExcludedTools) },
 		Log:   func(text string) { log.Warn(text) },
 	})
