@@ -15,6 +15,7 @@ import (
 // nor credentials nor the tree.
 func (s *Server) initialize(_ context.Context, p *protocol.InitializeParams) (*protocol.InitializeResult, error) {
 	s.client = declared(p)
+	s.setTrace(p.Trace)
 	if s.client.trusted != nil {
 		s.trustSays(*s.client.trusted)
 	}

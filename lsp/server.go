@@ -53,6 +53,8 @@ type Options struct {
 	// Folder is where documents are kept that the editor is shown: differences and
 	// chats. A temporary folder when empty.
 	Folder string
+	// ClientLog, if set, is the part of Log that the client shows.
+	ClientLog *ClientLog
 	// Tap sees every message, for --trace.
 	Tap func(rpc.Direction, []byte)
 	// Timing of the requests to the client; zero values are useful.
@@ -222,7 +224,7 @@ func Serve(ctx context.Context, rw io.ReadWriteCloser, opt Options) int {
 		sessions: map[string]*session{}, lines: &lineCache{}, proposals: map[string]*review{}, loading: map[string]chan struct{}{}, message: make(chan struct{}, 1),
 	}
 	s.client.encoding = protocol.PositionEncodingKindUTF16
-	s.conn = rpc.NewConn(rw, rpc.Options{Tap: opt.Tap, Log: opt.Log})
+	s.conn = rpc.NewConn(rw, rpc.Options{Tap: s.tapped(), Log: opt.Log})
 	s.conn.Go(ctx, s.routes())
 	<-s.conn.Done()
 	cancel()
@@ -236,7 +238,10 @@ func Serve(ctx context.Context, rw io.ReadWriteCloser, opt Options) int {
 func (s *Server) routes() *rpc.Router {
 	r := rpc.NewRouter()
 	rpc.Handle(r, "initialize", rpc.Inline, s.initialize)
-	rpc.HandleNotify(r, "initialized", rpc.Inline, func(context.Context, *protocol.InitializedParams) error { return nil })
+	rpc.HandleNotify(r, "initialized", rpc.Inline, func(context.Context, *protocol.InitializedParams) error {
+		s.startLog()
+		return nil
+	})
 	rpc.Handle(r, "shutdown", rpc.Inline, s.shutdown)
 
 	rpc.HandleNotify(r, "textDocument/didOpen", rpc.Inline, s.didOpen)
@@ -249,7 +254,10 @@ func (s *Server) routes() *rpc.Router {
 	rpc.HandleNotify(r, "workspace/didCreateFiles", rpc.Inline, func(context.Context, *protocol.CreateFilesParams) error { return nil })
 	rpc.HandleNotify(r, "workspace/didRenameFiles", rpc.Inline, func(context.Context, *protocol.RenameFilesParams) error { return nil })
 	rpc.HandleNotify(r, "workspace/didDeleteFiles", rpc.Inline, func(context.Context, *protocol.DeleteFilesParams) error { return nil })
-	rpc.HandleNotify(r, "$/setTrace", rpc.Inline, func(context.Context, *protocol.SetTraceParams) error { return nil })
+	rpc.HandleNotify(r, "$/setTrace", rpc.Inline, func(_ context.Context, p *protocol.SetTraceParams) error {
+		s.setTrace(p.Value)
+		return nil
+	})
 	rpc.HandleNotify(r, "window/workDoneProgress/cancel", rpc.Inline, s.progressCancel)
 
 	rpc.Handle(r, "workspace/executeCommand", rpc.Async, s.executeCommand)

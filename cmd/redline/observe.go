@@ -50,7 +50,10 @@ func (o *observation) flags(fs *flag.FlagSet, level string) {
 
 // open opens what the flags ask for. On an error it returns the code to exit with.
 func (o *observation) open(std stdio, cores ...zapcore.Core) (code int, err error) {
-	o.getenv, o.redact = std.getenv, new(secret.Redactor)
+	o.getenv = std.getenv
+	if o.redact == nil {
+		o.redact = new(secret.Redactor)
+	}
 	o.redact.AddEnviron(os.Environ())
 	if o.record != "" && o.replay != "" {
 		return exitUsage, errors.New("--record and --replay exclude each other")
@@ -93,6 +96,17 @@ func (o *observation) open(std stdio, cores ...zapcore.Core) (code int, err erro
 	return exitOK, nil
 }
 
+// clientLog returns the log that an editor shows. Its level is that of the flags; one
+// that is unknown is reported by open.
+func (o *observation) clientLog() *lsp.ClientLog {
+	o.redact = new(secret.Redactor)
+	level, err := zapcore.ParseLevel(o.level)
+	if err != nil {
+		level = zapcore.InfoLevel
+	}
+	return lsp.NewClientLog(level, o.redact.Text)
+}
+
 // create opens a file for its owner alone.
 func (o *observation) create(name string, mode int) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|mode, 0o600)
@@ -118,15 +132,13 @@ func (o *observation) settings(set *lsp.Settings, cfg *config.Config, folders []
 	}
 	method, _ := set.Auth()
 	events := o.telemetry(cfg, method)
-	if o.rec == nil && o.tracer == nil && events == nil {
-		return
-	}
 	inner := set.Generator
 	set.Generator = func(ctx context.Context) (model.ContentGenerator, error) {
 		g, err := inner(ctx)
 		if err != nil {
 			return nil, err
 		}
+		g = record.Clean(g, o.redact.Text)
 		if o.rec != nil {
 			g = o.rec.Wrap(g, places)
 		}

@@ -37,7 +37,8 @@ func runServe(ctx context.Context, std stdio, args []string) int {
 	if fs.NArg() > 0 {
 		return fail(std, exitUsage, "serve takes no argument %q", fs.Arg(0))
 	}
-	code, err := watch.open(std)
+	clientLog := watch.clientLog()
+	code, err := watch.open(std, clientLog)
 	if err != nil {
 		return fail(std, code, "%v", err)
 	}
@@ -52,7 +53,7 @@ func runServe(ctx context.Context, std stdio, args []string) int {
 	}
 	trusted, user := newTrust(std.getenv), signin.NewUser(std.getenv, versionString())
 	opt := lsp.Options{
-		Version: versionString(), Log: log, Review: *review, Trust: trusted, Journal: config.Sessions(std.getenv), Blobs: config.Checkpoints(std.getenv),
+		Version: versionString(), Log: log, ClientLog: clientLog, Review: *review, Trust: trusted, Journal: config.Sessions(std.getenv), Blobs: config.Checkpoints(std.getenv),
 		Folder: documentsFolder(std.getenv),
 		Settings: func(folders []string) (lsp.Settings, error) {
 			return trustedSettings(std.getenv, folders, trusted, user, *modelName, log, &watch)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -46,7 +47,7 @@ func (r *Redactor) AddEnviron(environ []string) {
 }
 
 // AddTree makes the strings of decoded JSON known that stand under a name of a secret,
-// or under "headers", "env" and the like with one.
+// and what stands in the query or as the password of an address.
 func (r *Redactor) AddTree(name string, v any) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -58,6 +59,14 @@ func (r *Redactor) AddTree(name string, v any) {
 			r.AddTree(name, x)
 		}
 	case string:
+		if u, err := url.Parse(v); err == nil && u.Host != "" {
+			for _, values := range u.Query() {
+				r.Add(values...)
+			}
+			if password, ok := u.User.Password(); ok {
+				r.Add(password)
+			}
+		}
 		if Looks(name, v) || isSecretName(name) {
 			r.Add(v)
 			if _, token, ok := strings.Cut(v, " "); ok { // "Bearer …"
