@@ -55,6 +55,8 @@ func commands() []command {
 		{"sessions", "list | show ID | delete ID", "what was said before, and what became of it", runSessions},
 		{"trust", "[list | add | parent | deny | remove] [DIR]", "the folders you trust", runTrust},
 		{"auth", "login | status | logout", "sign in to the model's service, and out", runAuth},
+		{"inspect", "FILE", "a trace or a recording, as Markdown", runInspect},
+		{"doctor", "[--online]", "what redline finds here, and what is wrong", runDoctor},
 		{"version", "", "print the version", runVersion},
 	}
 }
