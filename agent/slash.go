@@ -131,7 +131,12 @@ func (s *Session) commandOutput(ctx context.Context, t *turn, line string) (stri
 		input: shownInput(args), kind: tools.KindExecute, title: name, status: CallPending,
 	}
 	s.update(t, c)
-	s.runCall(ctx, t, s.newView(), c)
+	view := s.newView()
+	if err := s.guard(ctx, t, view, c); err != nil {
+		s.finish(t, c, "", err)
+	} else {
+		s.runCall(ctx, t, view, c)
+	}
 	if ctx.Err() != nil {
 		return "", context.Cause(ctx)
 	}

@@ -13,6 +13,7 @@ import (
 	"redline/agent"
 	"redline/agent/slash"
 	"redline/tools"
+	"redline/tools/policy"
 	"redline/tools/shell"
 )
 
@@ -24,6 +25,7 @@ func TestSlash(t *testing.T) {
 		prompt string
 		mode   agent.Mode
 		policy shell.Policy
+		rules  policy.Policy
 		user   *user
 		asked  string
 		want   string // all of the user's text
@@ -39,6 +41,7 @@ func TestSlash(t *testing.T) {
 		{name: "picture", prompt: "/picture", want: "look: Read image/png file: ROOT/p.png", media: 1},
 		{name: "mention in the words", prompt: "/plain @dir/b.txt", want: "be plain\n\n/plain @dir/b.txt[Contents of what the prompt mentions with @]\n--- dir/b.txt ---\nB\n--- End of content ---"},
 		{name: "command", prompt: "/shell it's", user: ask(agent.OptionOnce), asked: `echo "it's"; exit 3`, want: "said it's\n[Shell command exited with code 3] end"},
+		{name: "command that a rule denies", mode: agent.ModeYolo, rules: policy.Policy{User: []policy.Rule{{Command: "echo", Decision: policy.Deny}}}, prompt: "/shell x", err: "a rule of the user forbids this call"},
 		{name: "command refused", prompt: "/shell x", user: ask(agent.OptionReject), asked: "echo x; exit 3", err: "/shell: !{echo x; exit 3} was not run: The user did not allow this"},
 		{name: "command, nobody to ask", prompt: "/shell x", err: "no way to ask"},
 		{name: "command, yolo", mode: agent.ModeYolo, prompt: "/shell x", want: "said x\n[Shell command exited with code 3] end"},
@@ -55,7 +58,7 @@ func TestSlash(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			home := t.TempDir()
-			opt := agent.Options{Mode: c.mode, Commands: c.policy, Slash: &slash.Set{User: home}}
+			opt := agent.Options{Mode: c.mode, Commands: c.policy, Policy: c.rules, Slash: &slash.Set{User: home}}
 			if c.user != nil {
 				opt.Approver = c.user
 			}
