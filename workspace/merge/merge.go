@@ -20,6 +20,21 @@ type Conflict struct {
 // text has the lines of ours, and the conflict is returned. Lines end with "\n"; a
 // "\r" is a character like any other.
 func Merge(base, ours, theirs string) (text string, conflicts []Conflict) {
+	return run(base, ours, theirs, func(c diff.Change, _, end int) bool { return c.AStart <= end }, changes)
+}
+
+// MergeTouching is [Merge], but changes of both sides that only touch each other are
+// both taken, and a "\r" that no "\n" follows ends a line too. Insertions at the same
+// place still collide: nobody can know which goes first.
+func MergeTouching(base, ours, theirs string) (text string, conflicts []Conflict) {
+	return run(base, ours, theirs, func(c diff.Change, start, end int) bool {
+		return c.AStart < end || (c.AStart == c.AEnd && start == end && c.AStart == start)
+	}, diff.Lines)
+}
+
+// run merges; collides says whether a change belongs to the region [start, end) of
+// base that changes of the other side have taken.
+func run(base, ours, theirs string, collides func(c diff.Change, start, end int) bool, changes func(base, text string) []diff.Change) (text string, conflicts []Conflict) {
 	switch {
 	case ours == theirs || theirs == base:
 		return ours, nil
@@ -30,17 +45,22 @@ func Merge(base, ours, theirs string) (text string, conflicts []Conflict) {
 	var out strings.Builder
 	at := 0 // in base
 	for !a.done() || !b.done() {
-		start := min(a.next(len(base)), b.next(len(base)))
-		end := start
-		// All changes of both sides that touch the region belong to it.
 		na, nb := a.i, b.i
+		var first diff.Change
+		if a.first(&b) {
+			first, na = a.changes[na], na+1
+		} else {
+			first, nb = b.changes[nb], nb+1
+		}
+		start, end := first.AStart, first.AEnd
+		// All changes of both sides that collide with the region belong to it.
 		for grown := true; grown; {
 			grown = false
-			if na < len(a.changes) && a.changes[na].AStart <= end {
+			if na < len(a.changes) && collides(a.changes[na], start, end) {
 				end = max(end, a.changes[na].AEnd)
 				na, grown = na+1, true
 			}
-			if nb < len(b.changes) && b.changes[nb].AStart <= end {
+			if nb < len(b.changes) && collides(b.changes[nb], start, end) {
 				end = max(end, b.changes[nb].AEnd)
 				nb, grown = nb+1, true
 			}
@@ -75,12 +95,17 @@ type side struct {
 
 func (s *side) done() bool { return s.i == len(s.changes) }
 
-// next returns where the next change begins in base, or end when there is none.
-func (s *side) next(end int) int {
-	if s.done() {
-		return end
+// first reports whether the next change of s comes before that of o; an insertion
+// comes before a change that begins there.
+func (s *side) first(o *side) bool {
+	switch {
+	case s.done():
+		return false
+	case o.done():
+		return true
 	}
-	return s.changes[s.i].AStart
+	c, d := s.changes[s.i], o.changes[o.i]
+	return c.AStart < d.AStart || c.AStart == d.AStart && c.AEnd <= d.AEnd
 }
 
 // region returns the lines that stand for the bytes [start, end) of base, which hold
