@@ -15,6 +15,8 @@ type review struct {
 	asks    chan ask      // taken by the goroutine in Review
 	done    chan struct{} // closed when Review has returned
 
+	watch func(key string) // the review looks at this document too; its goroutine calls it
+
 	mu   sync.Mutex
 	last *workspace.Proposal // a copy of the newest state
 	busy bool                // something is being taken back, after the review
@@ -42,9 +44,6 @@ type staleData struct {
 // with what the user types. p is this goroutine's until it returns.
 func (s *Server) Review(ctx context.Context, p *workspace.Proposal, auto bool, updated func()) error {
 	rv := &review{session: p.SessionID, asks: make(chan ask), done: make(chan struct{}), last: p.Clone()}
-	s.mu.Lock()
-	s.proposals[p.ID] = rv
-	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()
 		s.settled = append(s.settled, p.ID)
@@ -54,16 +53,20 @@ func (s *Server) Review(ctx context.Context, p *workspace.Proposal, auto bool, u
 
 	// A change of a document while nobody looks is one token, however many came.
 	dirty := make(chan struct{}, 1)
-	keys := map[string]bool{}
+	var keys sync.Map // of the files; one that the user renames adds another
 	for _, f := range p.Files {
-		keys[workspace.Key(f.Path)] = true
+		keys.Store(workspace.Key(f.Path), true)
 	}
+	rv.watch = func(key string) { keys.Store(key, true) }
+	s.mu.Lock()
+	s.proposals[p.ID] = rv
+	s.mu.Unlock()
 	stop := s.ws.Watch(func(old, new *workspace.Document) {
 		d := new
 		if d == nil {
 			d = old
 		}
-		if keys[d.Key] {
+		if _, mine := keys.Load(d.Key); mine {
 			select {
 			case dirty <- struct{}{}:
 			default:

@@ -252,7 +252,7 @@ func (s *Server) routes() *rpc.Router {
 	rpc.HandleNotify(r, "workspace/didChangeConfiguration", rpc.Inline, func(context.Context, *protocol.DidChangeConfigurationParams) error { return nil })
 	rpc.HandleNotify(r, "workspace/didChangeWatchedFiles", rpc.Inline, func(context.Context, *protocol.DidChangeWatchedFilesParams) error { return nil })
 	rpc.HandleNotify(r, "workspace/didCreateFiles", rpc.Inline, func(context.Context, *protocol.CreateFilesParams) error { return nil })
-	rpc.HandleNotify(r, "workspace/didRenameFiles", rpc.Inline, func(context.Context, *protocol.RenameFilesParams) error { return nil })
+	rpc.HandleNotify(r, "workspace/didRenameFiles", rpc.Inline, s.didRenameFiles)
 	rpc.HandleNotify(r, "workspace/didDeleteFiles", rpc.Inline, func(context.Context, *protocol.DeleteFilesParams) error { return nil })
 	rpc.HandleNotify(r, "$/setTrace", rpc.Inline, func(_ context.Context, p *protocol.SetTraceParams) error {
 		s.setTrace(p.Value)
