@@ -125,7 +125,7 @@ func (s *Server) checkpointRestore(_ context.Context, p *CheckpointParams) (Chec
 		scope = agent.ScopeFiles
 	}
 	// It goes on when the client gives up waiting: half a way back is none.
-	r, err := x.RestoreCheckpoint(s.root, p.CheckpointID, scope, paths)
+	r, err := x.RestoreCheckpoint(x.home.root, p.CheckpointID, scope, paths)
 	return s.rewound(r), checkpointError(err)
 }
 

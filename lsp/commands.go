@@ -113,7 +113,7 @@ func (s *Server) ask(text string, a commandArgs) (any, error) {
 		}
 		msg.Context = append(msg.Context, s.contextItem(item))
 	}
-	id, err := x.Prompt(s.root, msg)
+	id, err := x.Prompt(x.home.root, msg)
 	if err != nil {
 		return nil, sessionError(err)
 	}

@@ -14,6 +14,9 @@ var errNoTarget = errors.New("there is no such file or hunk in the proposal")
 func fieldOf(i int, name string) string { return fmt.Sprintf("decisions[%d].%s", i, name) }
 
 func (s *Server) review(id string) (*review, error) {
+	if o := s.owner(id); o != s {
+		return o.review(id)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if rv, ok := s.proposals[id]; ok {
@@ -23,9 +26,12 @@ func (s *Server) review(id string) (*review, error) {
 }
 
 func (s *Server) proposalList(_ context.Context, p *SessionParams) (ProposalList, error) {
-	if _, err := s.session(p.SessionID); err != nil {
+	x, err := s.session(p.SessionID)
+	if err != nil {
 		return ProposalList{}, err
 	}
+	e := s.encoder()
+	s = x.home
 	s.mu.Lock()
 	all := make([]*review, 0, len(s.proposals))
 	for _, id := range sortedKeys(s.proposals) {
@@ -33,7 +39,6 @@ func (s *Server) proposalList(_ context.Context, p *SessionParams) (ProposalList
 	}
 	s.mu.Unlock()
 	out := ProposalList{Proposals: []*Proposal{}}
-	e := s.encoder()
 	for _, rv := range all {
 		if last := rv.current(); last.SessionID == p.SessionID {
 			out.Proposals = append(out.Proposals, e.proposal(last))

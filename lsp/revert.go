@@ -20,7 +20,7 @@ func (s *Server) proposalRevert(ctx context.Context, p *ProposalRevertParams) (*
 	if err != nil {
 		return nil, err
 	}
-	if err := s.revert(ctx, rv, p.Targets); err != nil {
+	if err := s.owner(p.ProposalID).revert(ctx, rv, p.Targets); err != nil {
 		return nil, err
 	}
 	s.syncSession(rv.session)

@@ -27,6 +27,12 @@ func (s *Server) sessionList(context.Context, *Empty) (SessionList, error) {
 		live[info.ID] = true
 		out.Sessions = append(out.Sessions, wireInfo(info))
 	}
+	for _, x := range s.opt.Hub.others(s) {
+		if info := x.Info(); !live[info.ID] && sharesFolder(info.Folders, s.ws.Snapshot().Folders()) {
+			live[info.ID] = true
+			out.Sessions = append(out.Sessions, wireInfo(info))
+		}
+	}
 	saved, err := s.savedHere()
 	if err != nil {
 		return out, rpc.Failed("%v", err)
@@ -37,6 +43,10 @@ func (s *Server) sessionList(context.Context, *Empty) (SessionList, error) {
 		}
 	}
 	return out, nil
+}
+
+func sharesFolder(a, b []string) bool {
+	return slices.ContainsFunc(a, func(f string) bool { return slices.Contains(b, f) })
 }
 
 // savedHere returns the saved sessions of the open folders.
@@ -68,6 +78,12 @@ func (s *Server) sessionResume(ctx context.Context, p *SessionResumeParams) (Ses
 		if x, err = s.load(ctx, strings.Clone(p.SessionID)); err != nil {
 			return SessionInfo{}, err
 		}
+	}
+	if x.home != s {
+		if err := s.followSession(ctx, x, p.AfterSeq); err != nil {
+			return SessionInfo{}, err
+		}
+		return wireInfo(x.Info()), nil
 	}
 	for _, ev := range x.log.after(p.AfterSeq) {
 		if err := s.conn.Notify(ctx, methodEvent, s.encoder().event(ev)); err != nil {
@@ -108,7 +124,7 @@ func (s *Server) load(ctx context.Context, id string) (*session, error) {
 }
 
 func (s *Server) loadOnce(id string) (*session, error) {
-	x := &session{direct: true}
+	x := &session{direct: true, home: s}
 	opt, err := s.sessionOptions(x)
 	if err != nil {
 		return nil, err
@@ -189,6 +205,10 @@ func (s *Server) sessionClose(_ context.Context, p *SessionParams) (Empty, error
 	if err != nil {
 		return Empty{}, err
 	}
+	if x.home != s {
+		s.unfollow(x) // the other window goes on with it
+		return Empty{}, nil
+	}
 	s.close(x)
 	return Empty{}, nil
 }
@@ -197,6 +217,7 @@ func (s *Server) sessionClose(_ context.Context, p *SessionParams) (Empty, error
 func (s *Server) close(x *session) {
 	id := x.Info().ID
 	x.Close()
+	s.opt.Hub.remove(id, x)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.sessions, id)
@@ -212,6 +233,9 @@ func (s *Server) close(x *session) {
 // sessionDelete ends a session, if it is open here, and removes what is kept of it.
 func (s *Server) sessionDelete(_ context.Context, p *SessionParams) (Empty, error) {
 	x, err := s.session(p.SessionID)
+	if err == nil && x.home != s {
+		return Empty{}, rpc.Failed("the session is open in another window; close it there first")
+	}
 	if err == nil {
 		s.close(x)
 	}

@@ -45,6 +45,8 @@ type Options struct {
 	Trust Trust
 	// Journal is where sessions are kept; nil: they end with the process.
 	Journal *journal.Store
+	// Hub joins the clients of one process; nil: this one is alone.
+	Hub *Hub
 	// Blobs keeps what checkpoints need; nil: there are none.
 	Blobs *blob.Store
 	// Review overrides how plain clients review (WIRE.md §6): auto, annotations,
@@ -309,6 +311,10 @@ type session struct {
 	// direct says that the client knows the session by agent/session/new and gets
 	// its events; else it was made for a command of a plain client.
 	direct bool
+	home   *Server // of the window that the session's edits go into
+
+	follow    sync.Mutex // held while an event is handed out
+	followers []*Server  // other windows that see the session
 
 	mu    sync.Mutex
 	plain *plainTurn // the running turn of a plain client
@@ -319,6 +325,9 @@ func (s *Server) session(id string) (*session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if x, ok := s.sessions[id]; ok {
+		return x, nil
+	}
+	if x := s.opt.Hub.session(id); x != nil {
 		return x, nil
 	}
 	return nil, rpc.BadParams("sessionId", "there is no session %q; make one with %s", id, methodSessionNew)
@@ -339,7 +348,13 @@ func (s *Server) closeSessions() {
 	}
 	s.mu.Unlock()
 	for _, x := range all {
+		id := x.Info().ID
 		x.Close()
+		s.opt.Hub.remove(id, x)
+		x.handOver(id)
+	}
+	for _, x := range s.opt.Hub.others(s) {
+		s.unfollow(x)
 	}
 }
 

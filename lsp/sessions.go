@@ -51,7 +51,7 @@ func (s *Server) newSession(mode, modelName, reviewAt string, direct bool) (*ses
 			return nil, rpc.BadParams("reviewAt", "%v", err)
 		}
 	}
-	x := &session{direct: direct}
+	x := &session{direct: direct, home: s}
 	opt, err := s.sessionOptions(x)
 	if err != nil {
 		return nil, err
@@ -94,11 +94,15 @@ func (s *Server) add(x *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sessions[id] = x
+	s.opt.Hub.add(id, x)
 	s.order = append(s.order, id)
 }
 
 // emit hands an event of session x to the client. It is called in order.
 func (s *Server) emit(x *session, ev agent.Event) {
+	x.follow.Lock() // who follows sees every event once
+	defer x.follow.Unlock()
+	defer x.tellFollowers(ev)
 	x.log.add(ev)
 	if p, ok := ev.Body.(agent.ProposalUpdated); ok {
 		s.remember(p.Proposal)
@@ -161,7 +165,7 @@ func (s *Server) prompt(_ context.Context, p *PromptParams) (TurnResult, error) 
 		}
 		msg.Context = append(msg.Context, s.contextItem(c))
 	}
-	id, err := x.Prompt(s.root, msg)
+	id, err := x.Prompt(x.home.root, msg)
 	return TurnResult{id}, sessionError(err)
 }
 

@@ -28,6 +28,9 @@ func runServe(ctx context.Context, std stdio, args []string) int {
 	fs := flag.NewFlagSet("redline serve", flag.ContinueOnError)
 	modelName := fs.String("model", "", "`name` of the model (default: settings, GEMINI_MODEL)")
 	review := fs.String("review", "", "how editors without a plugin review: auto, annotations, message or codeAction")
+	listenAt := fs.String("listen", "", "serve many clients at `address`, unix:PATH or 127.0.0.1:PORT, instead of one on stdin and stdout")
+	idle := fs.Duration("idle", 0, "with --listen: end when nobody was connected for this `time` (0: never)")
+	remote := fs.String("remote", "", "join stdin and stdout to the server at `address`; auto starts one when there is none")
 	var watch observation
 	watch.flags(fs, "info")
 	fs.Bool("stdio", true, "speak on stdin and stdout (always; accepted because editors pass it)")
@@ -36,6 +39,15 @@ func runServe(ctx context.Context, std stdio, args []string) int {
 	}
 	if fs.NArg() > 0 {
 		return fail(std, exitUsage, "serve takes no argument %q", fs.Arg(0))
+	}
+	if *listenAt != "" && *remote != "" {
+		return fail(std, exitUsage, "--listen and --remote exclude each other")
+	}
+	if *remote != "" {
+		if err := joinRemote(ctx, std, *remote, forServer(fs)); err != nil {
+			return fail(std, exitFailed, "join the server at %s: %v", *remote, err)
+		}
+		return exitOK
 	}
 	clientLog := watch.clientLog()
 	code, err := watch.open(std, clientLog)
@@ -61,6 +73,15 @@ func runServe(ctx context.Context, std stdio, args []string) int {
 	}
 	if watch.tracer != nil {
 		opt.Tap = watch.tracer.tap
+	}
+	if *listenAt != "" {
+		l, token, err := listen(std.getenv, *listenAt)
+		if err != nil {
+			return fail(std, exitFailed, "%v", err)
+		}
+		log.Info("listening", zap.Stringer("address", l.Addr()))
+		serveMany(ctx, l, token, *idle, opt)
+		return exitOK
 	}
 	return lsp.Serve(ctx, rpc.Pair(std.in, writeCloser{std.out}), opt)
 }
