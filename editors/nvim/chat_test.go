@@ -123,8 +123,12 @@ func TestServerGone(t *testing.T) {
 			assert(pid, 'no process') vim.uv.kill(pid, 'sigkill')
 			await('the message', function() return noted('the server ended') end)`, nil)
 		equal(t, "virtual lines", joined(get[[]string](n, `return virtual()`)), "")
-		n.lua(`vim.cmd('Redline ask again') idle() vim.cmd('Redline chat')`, nil)
-		contains(t, "the chat", joined(get[[]string](n, `return lines()`)), "again", "Here I am.")
+		// The session is taken up again, and what was under review is there again.
+		n.lua(`vim.cmd('Redline ask again') vim.cmd('Redline chat')
+			await('the answer', function() return vim.tbl_contains(lines(), 'Here I am.') end) idle()`, nil)
+		contains(t, "the chat", joined(get[[]string](n, `return lines()`)), "shout", "again", "Here I am.")
+		n.lua(`vim.cmd.buffer('a.txt') hunks(1) vim.cmd('Redline accept all')
+			await('the text', function() return vim.tbl_contains(lines(), 'TWO') end)`, nil)
 	})
 }
 

@@ -89,6 +89,8 @@ func (b *box) run(line string) shell.Result {
 func TestFiles(t *testing.T) {
 	each(t, func(t *testing.T, kind sandbox.Kind) {
 		b := open(t, sandbox.Setting{Kind: kind})
+		// A checkout below /tmp: bubblewrap gives commands a /tmp of their own.
+		hidden := kind == sandbox.Bwrap && strings.HasPrefix(b.apart, "/tmp/")
 		for _, c := range []struct {
 			line string
 			ok   bool
@@ -97,7 +99,7 @@ func TestFiles(t *testing.T) {
 			{"mkdir -p a/b && mv new a/b/c && rm -r a", true},
 			{`echo x >"$TMPDIR/f" && cat "$TMPDIR/f"`, true},
 			{`mkdir -p "$XDG_CACHE_HOME/go"`, true},
-			{"cat {A}/f", true},
+			{"cat {A}/f", !hidden},
 			{"ls / >/dev/null", true},
 			{"echo x >{A}/new", false},
 			{"echo x >>{A}/f", false},
