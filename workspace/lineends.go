@@ -85,6 +85,12 @@ func align(from, to string) alignment {
 	return a
 }
 
+// beside returns what stands now directly around an offset of the first text where
+// something changed.
+func (a alignment) beside(at int) string {
+	return beside(a.changes, a.from.offset(at), a.from.offset(at), a.to.text)
+}
+
 // locate maps the range [from, to) of the first text to the second; see [locate].
 func (a alignment) locate(from, to int) (start, end int, ok bool) {
 	start, end, ok = locate(a.changes, a.from.offset(from), a.from.offset(to))

@@ -267,6 +267,9 @@ func (f *FileChange) Lose() {
 	}
 }
 
+// takenBack is the reason of a hunk that was accepted and does not stand any more.
+const takenBack = "accepted, and then taken back by the user"
+
 // Verify compares the decided hunks with now, the text of the file at this
 // moment, and records what the user has made of them since: one whose old lines
 // stand again is rejected, one that reads differently is amended. It reports whether
@@ -279,20 +282,26 @@ func (f *FileChange) Verify(now string) (changed bool) {
 			continue
 		}
 		start, end, ok := moved.locate(h.from, h.to)
-		if ok {
+		if h.from == h.to {
+			// Of deleted lines nothing shows where they would be; see whether they are back.
+			around := now[start:end] + "\n" + moved.beside(h.from)
+			if !alike(h.Old, around) {
+				continue
+			}
+			changed = true
+			h.Changed = !strings.Contains(toUnix(around).text, toUnix(h.Old).text)
+			h.State, h.Final, h.Reason = Rejected, "", takenBack
 			continue
-		}
-		if h.from == h.to && !alike(h.Old, now[start:end]) {
-			continue // lines deleted, and others typed where they were
+		} else if ok {
+			continue
 		}
 		changed = true
 		if h.State == Rejected {
 			h.Changed = true
 			continue
 		}
-		if got := now[start:end]; SameText(got, h.Old) || h.from == h.to {
-			h.State, h.Final, h.Reason = Rejected, "", "accepted, and then taken back by the user"
-			h.Changed = !SameText(got, h.Old)
+		if got := now[start:end]; SameText(got, h.Old) {
+			h.State, h.Final, h.Reason = Rejected, "", takenBack
 		} else {
 			h.State, h.Final, h.Reason = Amended, got, "changed by the user after it was accepted"
 		}

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"slices"
 	"strings"
 
 	"redline/workspace/diff"
@@ -164,17 +165,42 @@ func added(text, old string) string {
 	return b.String()
 }
 
-// alike reports whether most words of text are in found: what a formatter leaves of a
-// text is like it.
+// alike reports whether most of text, by length, stands in found line by line: what a
+// formatter leaves of a text is like it, and so is a line in which somebody typed.
 func alike(text, found string) bool {
-	words := strings.Fields(text)
+	var lines [][]string
+	for line := range strings.Lines(found) {
+		lines = append(lines, strings.Fields(line))
+	}
+	all, there := 0, 0
+	for line := range strings.Lines(text) {
+		words := strings.Fields(line)
+		size := len(strings.Join(words, ""))
+		all += size
+		if slices.ContainsFunc(lines, func(f []string) bool { return sameLine(words, f) }) {
+			there += size
+		}
+	}
+	return 2*there > all
+}
+
+// sameLine reports whether a line is another one with other white space, with
+// something put before or behind it, or with no more than a fifth of its words changed.
+func sameLine(words, found []string) bool {
+	line, other := strings.Join(words, ""), strings.Join(found, "")
+	if len(line) < 4 {
+		return line == other
+	}
+	if strings.Contains(other, line) {
+		return true
+	}
 	n := 0
 	for _, w := range words {
-		if strings.Contains(found, w) {
+		if slices.Contains(found, w) {
 			n++
 		}
 	}
-	return len(words) > 0 && 2*n > len(words)
+	return len(words) > 1 && 5*n >= 4*len(words)
 }
 
 // subset finds which of the hunks, each taken whole or not at all, turn before
