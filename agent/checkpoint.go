@@ -45,7 +45,8 @@ type change struct {
 	After   string      `json:"after,omitempty"`
 	Same    bool        `json:"same,omitempty"` // renamed as it is; the contents are not named
 	Mode    fs.FileMode `json:"mode,omitempty"`
-	Raw     bool        `json:"raw,omitempty"` // the contents are bytes, not UTF-8 text without its mark
+	Raw     bool        `json:"raw,omitempty"`  // the contents are bytes, not UTF-8 text without its mark
+	Lost    bool        `json:"lost,omitempty"` // a content could not be kept: the file is left when one goes back
 	Command string      `json:"command,omitempty"`
 }
 
@@ -142,6 +143,7 @@ func (s *Session) track(p *workspace.Proposal) {
 		}
 		c, err := s.changeOf(f, key, was, now)
 		if err != nil {
+			c.Lost = true // or the missing name would say that there was no file
 			s.emit(p.TurnID, Notice{"warning", fmt.Sprintf("A change of %s cannot be taken back by a checkpoint: %v", f.Path, err)})
 		}
 		s.mu.Lock()

@@ -120,6 +120,10 @@ func (p *plan) back(c change) {
 
 // content takes the change of a content back; false when the file is left.
 func (p *plan) content(n *node, c change) bool {
+	if c.Lost {
+		p.skip(n, "what it was before could not be kept")
+		return false
+	}
 	before, berr := p.get(c.Before)
 	after, aerr := p.get(c.After)
 	if err := errors.Join(berr, aerr); err != nil {

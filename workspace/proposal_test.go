@@ -3,9 +3,6 @@ package workspace
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -230,49 +227,6 @@ func TestRandomReview(t *testing.T) {
 					}
 				}
 			}
-		}
-	}
-}
-
-// Unified diffs must be what patch understands, and say the same as the hunks.
-func TestUnifiedAppliesWithPatch(t *testing.T) {
-	patch, err := exec.LookPath("patch")
-	if err != nil {
-		t.Skip("patch is not installed")
-	}
-	dir := t.TempDir()
-	for seed := range uint64(60) {
-		r := rand.New(rand.NewPCG(seed, 9))
-		base := lines(r, 1+r.IntN(30), "line")
-		if r.IntN(3) == 0 {
-			base = strings.TrimSuffix(base, "\n")
-		}
-		if r.IntN(4) == 0 {
-			base = strings.ReplaceAll(base, "\n", "\r\n")
-		}
-		after := base
-		for range 1 + r.IntN(4) {
-			after, _ = Apply(after, []Edit{randomEdit(r, after, "new")})
-		}
-		v := NewView(&Snapshot{})
-		if err := v.Stage("c", &File{Path: "/x", Text: base, Format: text.Plain}, []Edit{{0, len(base), after}}); err != nil {
-			t.Fatal(err)
-		}
-		p := v.Propose()
-		if p == nil {
-			continue
-		}
-		u := p.Unified(func(string) string { return "x" }, func(*Hunk) bool { return true })
-		file := filepath.Join(dir, "x")
-		if err := os.WriteFile(file, []byte(base), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		cmd := exec.Command(patch, "--binary", "-s", "-p1", "-d", dir)
-		cmd.Stdin = strings.NewReader(u)
-		out, err := cmd.CombinedOutput()
-		got, _ := os.ReadFile(file)
-		if err != nil || string(got) != after {
-			t.Fatalf("seed %d: patch: %v %s\nbase %q\ngot  %q\nwant %q\n%s", seed, err, out, base, got, after, u)
 		}
 	}
 }

@@ -80,25 +80,24 @@ func unifiedHunks(t string, hunks []*Hunk, keep func(*Hunk) bool) []*godiff.Hunk
 			// Hunks that share a "\n" line are printed as one.
 			from := lineStart(t, group[j].Start, 0)
 			b.context(t[pos:from])
-			to, edits := group[j].End, []Edit{}
-			for j < len(group) && (len(edits) == 0 || group[j].Start < to) {
-				h := group[j]
-				edits = append(edits, Edit{h.Start - from, h.End - from, h.New})
-				to = max(to, h.End)
-				if h.End > h.Start || !startsLine(t, h.Start) {
-					to = lineEnd(t, to, 0)
-				}
-				if h.New != "" && !strings.HasSuffix(h.New, "\n") {
-					to = lineEnd(t, to, 0)
-					if to == h.End && to < len(t) {
-						to = lineEnd(t, to+1, 0)
+			to, edits, neu := group[j].End, []Edit{}, ""
+			for {
+				for ; j < len(group) && (len(edits) == 0 || group[j].Start < to); j++ {
+					h := group[j]
+					edits = append(edits, Edit{h.Start - from, h.End - from, h.New})
+					to = max(to, h.End)
+					if h.End > h.Start || !startsLine(t, h.Start) {
+						to = lineEnd(t, to, 0)
 					}
 				}
-				j++
-			}
-			neu, err := Apply(t[from:to], edits)
-			if err != nil {
-				return nil // hunks that overlap: nothing sensible can be shown
+				var err error
+				if neu, err = Apply(t[from:to], edits); err != nil {
+					return nil // hunks that overlap: nothing sensible can be shown
+				}
+				if neu == "" || strings.HasSuffix(neu, "\n") || to == len(t) {
+					break
+				}
+				to = lineEnd(t, to+1, 0) // what is left of a line goes on in the next
 			}
 			b.change(t[from:to], neu)
 			pos = to

@@ -1,6 +1,11 @@
 // Package blob keeps contents of files outside of the workspace, each once, under
 // its hash and compressed: DIR/ab/cdef…, mode 0600. It holds what checkpoints refer
 // to; nothing of it is in the user's git.
+//
+// When [Store.Put] has returned, the content is on the disk with its name: it outlasts
+// the death of the process and, where the system can sync folders, a loss of power.
+// [Store.Get] checks what it reads against its name, so that a torn or damaged file is
+// never taken for a content; putting the content once more mends it.
 package blob
 
 import (
@@ -30,6 +35,8 @@ var ErrGone = errors.New("the content is not kept any more")
 // processes. The zero values of its settings are useful.
 type Store struct {
 	Dir string
+	// Disk replaces how contents are written, for tests that let it fail.
+	Disk Disk
 
 	max   atomic.Int64
 	mu    sync.Mutex
@@ -55,27 +62,21 @@ func (s *Store) Put(data []byte) (name string, err error) {
 	if err != nil {
 		return "", err
 	}
-	now := time.Now()
-	if os.Chtimes(path, now, now) == nil {
-		return name, nil // there, and used again
+	disk := s.Disk
+	if disk == nil {
+		disk = osDisk{}
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return "", fmt.Errorf("keep a content: %w", err)
+	dir := filepath.Dir(path)
+	if _, err := s.Get(name); err == nil { // there and whole, and used again
+		now := time.Now()
+		_ = os.Chtimes(path, now, now)
+		// Whoever wrote it may have died before the folder was synced.
+		if err := errors.Join(disk.SyncDir(s.Dir), disk.SyncDir(dir)); err != nil {
+			return "", fmt.Errorf("keep a content: %w", err)
+		}
+		return name, nil
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".new-*") // mode 0600
-	if err != nil {
-		return "", fmt.Errorf("keep a content: %w", err)
-	}
-	defer os.Remove(tmp.Name()) // fails once renamed, which is the point
-	z, err := flate.NewWriter(tmp, flate.BestSpeed)
-	if err == nil {
-		_, err = z.Write(data)
-		err = errors.Join(err, z.Close())
-	}
-	size, serr := tmp.Seek(0, io.SeekCurrent)
-	if err = errors.Join(err, serr, tmp.Close()); err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
+	size, err := write(disk, s.Dir, path, data)
 	if err != nil {
 		return "", fmt.Errorf("keep a content: %w", err)
 	}
