@@ -66,6 +66,7 @@ type dyingStore struct {
 	left   int // operations before the death; negative: none comes
 	dead   bool
 	onDie  func()
+	onFile func() // at the death too; may be nil
 	writes int
 }
 
@@ -79,6 +80,9 @@ func (s *dyingStore) step() (dead, now bool) {
 	if s.left == 0 {
 		s.dead = true
 		s.onDie()
+		if s.onFile != nil {
+			s.onFile()
+		}
 		return true, true
 	}
 	s.left--
@@ -135,6 +139,12 @@ type acked struct {
 // store died, and the session's name.
 func tell(t *testing.T, dir string, store *journal.Store, d *dyingStore) (got acked, id string) {
 	t.Helper()
+	return tellWith(t, dir, store, &blob.Store{Dir: store.Dir + "-blobs"}, d, func(r decider) agent.Reviewer { return r })
+}
+
+// tellWith is tell with a store of contents that may die too, and another reviewer.
+func tellWith(t *testing.T, dir string, store *journal.Store, blobs *blob.Store, d *dyingStore, reviewer func(decider) agent.Reviewer) (got acked, id string) {
+	t.Helper()
 	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("one\ntwo\nthree\nfour\nfive\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -151,8 +161,8 @@ func tell(t *testing.T, dir string, store *journal.Store, d *dyingStore) (got ac
 	}
 	n := 0
 	s := agent.NewSession(agent.Options{
-		Workspace: ws, Tools: tools.NewRegistry(tools.Builtin()...), Generator: agenttest.NewModel(story(dir)...).Generator, Journal: store, Blobs: &blob.Store{Dir: filepath.Join(store.Dir, "..", filepath.Base(store.Dir)+"-blobs")},
-		Reviewer: decider(func(_ int, h *workspace.Hunk) {
+		Workspace: ws, Tools: tools.NewRegistry(tools.Builtin()...), Generator: agenttest.NewModel(story(dir)...).Generator, Journal: store, Blobs: blobs,
+		Reviewer: reviewer(func(_ int, h *workspace.Hunk) {
 			if n++; n%2 == 0 {
 				h.State, h.Reason = workspace.Rejected, "no <thanks>"
 			} else {

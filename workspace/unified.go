@@ -59,7 +59,7 @@ func unifiedHunks(t string, hunks []*Hunk, keep func(*Hunk) bool) []*godiff.Hunk
 		}
 		// Widen by context, and take in the following hunks that touch it.
 		start := lineStart(t, hunks[i].Start, contextLines)
-		end := hunks[i].End
+		end := reach(t, hunks[i])
 		var group []*Hunk
 		for ; i < len(hunks); i++ {
 			if !keep(hunks[i]) || hunks[i].State == Conflicted {
@@ -68,7 +68,7 @@ func unifiedHunks(t string, hunks []*Hunk, keep func(*Hunk) bool) []*godiff.Hunk
 			if len(group) > 0 && lineStart(t, hunks[i].Start, contextLines) > lineEnd(t, end, contextLines) {
 				break
 			}
-			group, end = append(group, hunks[i]), max(end, hunks[i].End)
+			group, end = append(group, hunks[i]), max(end, reach(t, hunks[i]))
 		}
 		end = lineEnd(t, end, contextLines)
 		line += strings.Count(t[at:start], "\n")
@@ -117,6 +117,16 @@ func unifiedHunks(t string, hunks []*Hunk, keep func(*Hunk) bool) []*godiff.Hunk
 		out = append(out, h)
 	}
 	return out
+}
+
+// reach returns the end of h or, when h leaves a line that goes on in the next "\n"
+// line, the byte after the beginning of that one: it is printed as changed.
+func reach(t string, h *Hunk) int {
+	open := h.New != "" && !strings.HasSuffix(h.New, "\n") || h.New == "" && !startsLine(t, h.Start)
+	if open && h.End < len(t) && startsLine(t, h.End) {
+		return h.End + 1
+	}
+	return h.End
 }
 
 // bodyWriter collects the lines of a unified hunk.

@@ -129,7 +129,7 @@ func (d *dyingDisk) off(names bool) {
 // contents are what the crash test keeps, with one of them twice.
 func contents() (out [][]byte) {
 	for i := range 6 {
-		out = append(out, []byte(strings.Repeat(fmt.Sprintf("line %d of a file\n", i), 1+i*3000)))
+		out = append(out, []byte(strings.Repeat(fmt.Sprintf("line %d of a file\n", i), 1+i*300)))
 	}
 	return append(out, out[2], nil)
 }

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -98,7 +99,7 @@ func edited(r *rand.Rand, lines []string, who string, repeat bool) string {
 
 // Thousands of random merges: clean where git's are, with the same bytes, and in
 // conflict where git's are. Where lines repeat, a change can be seen in several ways
-// that are equally short; in a few of a thousand git takes another one.
+// that are equally short; in a few of a thousand git takes another one. REDLINE_LONG=N runs N times as many.
 func TestLikeGit(t *testing.T) {
 	git, err := exec.LookPath("git")
 	if err != nil {
@@ -113,7 +114,10 @@ func TestLikeGit(t *testing.T) {
 		others int // of a thousand
 	}{{"every line once", false, 0}, {"lines repeat", true, 5}} {
 		t.Run(tt.name, func(t *testing.T) {
-			const cases = 1200
+			cases := 1200
+			if n, err := strconv.Atoi(os.Getenv("REDLINE_LONG")); err == nil && n > 0 {
+				cases *= n
+			}
 			var mu sync.Mutex
 			clean, collided := 0, 0
 			var others []string
