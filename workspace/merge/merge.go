@@ -2,7 +2,7 @@
 // "git merge-file" does: changes that touch each other are a conflict unless both
 // sides made the same of them.
 //
-// Where every line of the base is there once, [Merge] has a conflict exactly where git
+// Where no line is in a text twice, in thousands of random cases [Merge] has a conflict exactly where git
 // has one, and a clean merge is git's to the byte. Where lines repeat, a change can be
 // seen in several ways that are equally short; in a few of a thousand small random
 // texts with many equal lines git takes another one, so that one of the two may have a
