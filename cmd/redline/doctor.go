@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"strings"
 
+	"go.uber.org/zap/zapcore"
+
 	"redline/agent/model"
 	"redline/cmd/internal/config"
 	"redline/cmd/internal/signin"
@@ -56,7 +58,7 @@ func runDoctor(ctx context.Context, std stdio, args []string) int {
 	default:
 		d.good("trust", "the folder is not trusted, and has nothing that would need it")
 	}
-	log, _ := newLog(std.err, "error")
+	log := newLog(std.err, zapcore.ErrorLevel)
 	set, err := trustedSettings(std.getenv, []string{folder}, trusted, signin.NewUser(std.getenv, versionString()), "", log, nil)
 	if err != nil {
 		d.bad("settings", "%v", err)

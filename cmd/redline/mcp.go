@@ -10,6 +10,8 @@ import (
 
 	"go.uber.org/zap"
 
+	"go.uber.org/zap/zapcore"
+
 	"redline/cmd/internal/config"
 	"redline/lsp"
 	"redline/tools"
@@ -74,7 +76,7 @@ func runMCP(ctx context.Context, std stdio, args []string) int {
 	if err != nil {
 		return fail(std, exitFailed, "%v", err)
 	}
-	log, _ := newLog(std.err, "error")
+	log := newLog(std.err, zapcore.ErrorLevel)
 	_, problems := mcp.ParseServers(cfg.MCPServers, cfg.Env.Get)
 	for _, p := range problems {
 		fmt.Fprintf(std.err, "redline: %v\n", p)

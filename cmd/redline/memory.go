@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 
+	"go.uber.org/zap/zapcore"
+
 	"redline/agent/memory"
 )
 
@@ -28,7 +30,7 @@ func runMemory(_ context.Context, std stdio, args []string) int {
 	if err != nil {
 		return fail(std, exitUsage, "%v", err)
 	}
-	log, _ := newLog(std.err, "error")
+	log := newLog(std.err, zapcore.ErrorLevel)
 	set, err := sessionSettings(std.getenv, []string{folder}, "", log)
 	if err != nil {
 		return fail(std, exitFailed, "%v", err)

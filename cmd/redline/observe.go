@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -27,6 +28,9 @@ import (
 type observation struct {
 	logFile, level, trace, record, replay string
 
+	fallback string          // the level when neither flag nor settings name one
+	at       zap.AtomicLevel // of the log; settings may change it later
+
 	getenv func(string) string
 	redact *secret.Redactor
 	log    *zap.Logger
@@ -41,7 +45,8 @@ type observation struct {
 
 // flags registers the flags that serve and run share.
 func (o *observation) flags(fs *flag.FlagSet, level string) {
-	fs.StringVar(&o.level, "log-level", level, "debug, info, warn or error")
+	o.fallback, o.at = level, zap.NewAtomicLevel()
+	fs.StringVar(&o.level, "log-level", "", "debug, info, warn or error (default: the setting redline.log.level, else "+level+")")
 	fs.StringVar(&o.logFile, "log-file", "", "write the log to this `file` instead of stderr")
 	fs.StringVar(&o.trace, "trace", "", "write every message of the protocol and every exchange with the model to this `file`, one line each")
 	fs.StringVar(&o.record, "record", "", "write the exchanges with the model to this `file`, for --replay")
@@ -66,9 +71,12 @@ func (o *observation) open(std stdio, cores ...zapcore.Core) (code int, err erro
 		}
 		out = f
 	}
-	if o.log, err = newLog(o.redact.Writer(out), o.level, cores...); err != nil {
+	level, err := parseLevel(cmp.Or(o.level, o.fallback))
+	if err != nil {
 		return exitUsage, err
 	}
+	o.at.SetLevel(level)
+	o.log = newLog(o.redact.Writer(out), o.at, cores...)
 	if o.trace != "" {
 		f, err := o.create(o.trace, os.O_APPEND)
 		if err != nil {
@@ -96,15 +104,10 @@ func (o *observation) open(std stdio, cores ...zapcore.Core) (code int, err erro
 	return exitOK, nil
 }
 
-// clientLog returns the log that an editor shows. Its level is that of the flags; one
-// that is unknown is reported by open.
+// clientLog returns the log that an editor shows, of the same level.
 func (o *observation) clientLog() *lsp.ClientLog {
 	o.redact = new(secret.Redactor)
-	level, err := zapcore.ParseLevel(o.level)
-	if err != nil {
-		level = zapcore.InfoLevel
-	}
-	return lsp.NewClientLog(level, o.redact.Text)
+	return lsp.NewClientLog(o.at, o.redact.Text)
 }
 
 // create opens a file for its owner alone.
@@ -118,6 +121,9 @@ func (o *observation) create(name string, mode int) (*os.File, error) {
 
 // settings makes sessions with these settings watched.
 func (o *observation) settings(set *lsp.Settings, cfg *config.Config, folders []string) {
+	if level, err := parseLevel(cfg.LogLevel); err == nil && o.level == "" && cfg.LogLevel != "" {
+		o.at.SetLevel(level)
+	}
 	environ, trees := cfg.Secrets()
 	o.redact.AddEnviron(environ)
 	o.redact.Add(set.Secrets...)
@@ -212,14 +218,18 @@ func (o *observation) end(std stdio, code int) int {
 	return code
 }
 
-// newLog returns a log to w, and to the cores besides.
-func newLog(w io.Writer, level string, cores ...zapcore.Core) (*zap.Logger, error) {
-	lvl, err := zapcore.ParseLevel(level)
+func parseLevel(s string) (zapcore.Level, error) {
+	level, err := zapcore.ParseLevel(s)
 	if err != nil {
-		return nil, fmt.Errorf("unknown log level %q; use debug, info, warn or error", level)
+		return level, fmt.Errorf("unknown log level %q; use debug, info, warn or error", s)
 	}
+	return level, nil
+}
+
+// newLog returns a log to w, and to the cores besides.
+func newLog(w io.Writer, level zapcore.LevelEnabler, cores ...zapcore.Core) *zap.Logger {
 	enc := zap.NewProductionEncoderConfig()
 	enc.EncodeTime = zapcore.ISO8601TimeEncoder
-	core := zapcore.NewCore(zapcore.NewConsoleEncoder(enc), zapcore.Lock(zapcore.AddSync(w)), lvl)
-	return zap.New(zapcore.NewTee(append([]zapcore.Core{core}, cores...)...)), nil
+	core := zapcore.NewCore(zapcore.NewConsoleEncoder(enc), zapcore.Lock(zapcore.AddSync(w)), level)
+	return zap.New(zapcore.NewTee(append([]zapcore.Core{core}, cores...)...))
 }

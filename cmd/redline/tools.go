@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"go.uber.org/zap/zapcore"
+
 	"redline/agent/model"
 	"redline/lsp"
 	"redline/tools"
@@ -50,7 +52,7 @@ func runTools(ctx context.Context, std stdio, args []string) int {
 	if err != nil {
 		return fail(std, exitUsage, "%v", err)
 	}
-	log, _ := newLog(std.err, "warn")
+	log := newLog(std.err, zapcore.WarnLevel)
 	set, err := sessionSettings(std.getenv, []string{folder}, "", log)
 	if err != nil {
 		return fail(std, exitFailed, "%v", err)
