@@ -13,11 +13,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"redline/agent/geminitest"
+	"redline/editors/editortest"
 )
 
 // versions are the Neovims that the plugin is tested in: the oldest and the newest.
@@ -29,64 +29,17 @@ func program(t *testing.T, version string) string {
 	if testing.Short() {
 		t.Skip("a real editor is not driven in short mode")
 	}
-	prefix := os.Getenv("REDLINE_EDITORS")
-	if prefix == "" {
-		cache, err := os.UserCacheDir()
-		if err != nil {
-			t.Fatal(err)
-		}
-		prefix = filepath.Join(cache, "redline-editors")
-	}
+	prefix := editortest.Prefix(t)
 	path := filepath.Join(prefix, "nvim-"+version, "nvim")
 	if _, err := os.Stat(path); err != nil {
-		missing(t, "Neovim "+version+" is not installed in "+prefix)
+		editortest.Missing(t, "Neovim "+version+" is not installed in "+prefix+"; run editors/nvim/testenv/install.sh")
 	}
 	return path
 }
 
-func missing(t *testing.T, what string) {
-	t.Helper()
-	what += "; run editors/nvim/testenv/install.sh"
-	if os.Getenv("REDLINE_CI") == "1" {
-		t.Fatal(what)
-	}
-	t.Skip(what)
-}
-
-var build struct {
-	once sync.Once
-	dir  string
-	err  error
-}
-
-// binary builds cmd/redline once and returns its path; REDLINE_BIN names one to take
-// instead.
-func binary(t *testing.T) string {
-	t.Helper()
-	if path := os.Getenv("REDLINE_BIN"); path != "" {
-		return path
-	}
-	build.once.Do(func() {
-		if build.dir, build.err = os.MkdirTemp("", "redline-nvim-"); build.err != nil {
-			return
-		}
-		cmd := exec.Command("go", "build", "-o", filepath.Join(build.dir, "redline"), "./cmd/redline")
-		cmd.Dir = "../.."
-		if out, err := cmd.CombinedOutput(); err != nil {
-			build.err = fmt.Errorf("%w\n%s", err, out)
-		}
-	})
-	if build.err != nil {
-		t.Fatalf("build the server: %v", build.err)
-	}
-	return filepath.Join(build.dir, "redline")
-}
-
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if build.dir != "" {
-		_ = os.RemoveAll(build.dir) // a temporary folder
-	}
+	editortest.Clean()
 	os.Exit(code)
 }
 
@@ -123,7 +76,7 @@ func environment(t *testing.T, root, url string) []string {
 	env := []string{
 		"PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "TERM=xterm-256color", "HOME=" + home,
 		"XDG_STATE_HOME=" + filepath.Join(home, "state"), "NVIM_LOG_FILE=" + filepath.Join(home, "nvim.log"), "XDG_RUNTIME_DIR=" + home,
-		"REDLINE_PLUGIN=" + plugin, "REDLINE_BIN=" + binary(t), "REDLINE_ROOT=" + root,
+		"REDLINE_PLUGIN=" + plugin, "REDLINE_BIN=" + editortest.Binary(t), "REDLINE_ROOT=" + root,
 	}
 	if url != "" {
 		env = append(env, "GOOGLE_GEMINI_BASE_URL="+url, "GEMINI_API_KEY="+geminitest.DefaultKey)

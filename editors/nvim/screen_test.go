@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"redline/agent/geminitest"
+	"redline/editors/editortest"
 )
 
 // terminal is a Neovim in tmux: what a person sees.
@@ -80,7 +81,7 @@ func TestScreen(t *testing.T) {
 	const version = "0.12"
 	program(t, version)
 	if _, err := exec.LookPath("tmux"); err != nil {
-		missing(t, "there is no tmux")
+		editortest.Missing(t, "there is no tmux; run editors/nvim/testenv/install.sh")
 	}
 	root := workspace(t, map[string]string{"count.go": `package main
 
