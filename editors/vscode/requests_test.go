@@ -78,14 +78,24 @@ func TestVSCodeRequests(t *testing.T) {
 	w.shot("1-approve")
 	w.clickChat(`.approve button:has-text("Allow once")`)
 	w.waitChat(".approve .verdict", "Allow once")
-	w.wait(".quick-input-widget", "left")
-	// Out of sight of the chat a notification asks.
+	w.waitChat(".approve", "Which one?")
+	w.clickChat(`.approve button:has-text("right")`)
+	w.do(command{"op": "wait", "in": "chat", "sel": `.approve:has(button)`, "has": "go test ./..."})
+	// Out of sight of the chat a notification asks; in its sight it goes.
 	w.click(`.activitybar [aria-label^="Explorer"]`)
 	w.gone("iframe.webview.ready")
-	w.do(command{"op": "click", "sel": ".quick-input-list .monaco-list-row", "has": "right"})
+	w.wait(".notification-toast", "go test ./...")
+	w.click(`.activitybar [aria-label^="Redline"]`)
+	w.waitChat(".approve", "go test ./...")
+	w.gone(".notification-toast")
+	w.click(`.activitybar [aria-label^="Explorer"]`)
 	w.wait(".notification-toast", "go test ./...")
 	w.shot("2-notification")
-	w.do(command{"op": "click", "sel": ".notification-toast .monaco-button", "has": "Reject"})
+	w.do(command{"op": "click", "sel": ".notification-toast a", "has": "Reject and say why"})
+	w.wait(`.quick-input-widget input[type="text"]`, "")
+	w.typeText("Vet it first.")
+	w.press("Enter")
+	w.gone(".notification-toast")
 	w.click(`.activitybar [aria-label^="Redline"]`)
 	w.waitChat(".approve .verdict", "Reject")
 	w.do(command{"op": "wait", "in": "chat", "sel": "body:not(.running)"})
@@ -104,7 +114,7 @@ func TestVSCodeRequests(t *testing.T) {
 		{`"saved":["` + uri + `"]`, `"failed":["file:///nowhere"]`},
 		{`"optionId":"once"`},
 		{`"answer":"right"`},
-		{`"optionId":"no"`},
+		{`"optionId":"no"`, `"feedback":"Vet it first."`},
 	} {
 		if i >= len(lines) {
 			t.Errorf("there is no answer %d", i)

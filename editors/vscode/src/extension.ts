@@ -4,7 +4,9 @@ import { Server } from "./client";
 import { AttentionTracker } from "./context";
 import { editorRequests } from "./editorrequests";
 import { method, type Range } from "./ext";
-import { Questions } from "./requests";
+import { QuestionNotices } from "./notices";
+import { QuestionStore } from "./questions";
+import { questionRequests } from "./requests";
 import { InlineReview } from "./review/inline";
 import { ReviewLenses } from "./review/lenses";
 import { ProposedDocuments } from "./review/proposed";
@@ -22,16 +24,17 @@ export function activate(context: vscode.ExtensionContext): void {
   const own: Server = (server = new Server(context, key, (client) => {
     conversation.wire(client);
     reviews.wire(client);
-    questions.wire(client);
+    questionRequests(client, questions);
     editorRequests(client);
   }));
+  const questions = new QuestionStore();
   const conversation = new Conversation(own);
   const reviews = new Reviews(own);
   const attention = new AttentionTracker();
   const proposed = new ProposedDocuments(reviews);
   const inline = new InlineReview(reviews);
-  const chat = new ChatView(context.extensionUri, conversation, attention, own, reviews, proposed, () => questions);
-  const questions = new Questions(conversation.transcript, () => chat.visible);
+  const chat = new ChatView(context.extensionUri, conversation, attention, own, reviews, proposed, questions);
+  const notices = new QuestionNotices(questions, chat);
 
   const command = (id: string, run: (...args: never[]) => unknown) => vscode.commands.registerCommand(`redline.${id}`, run);
   context.subscriptions.push(
@@ -42,6 +45,10 @@ export function activate(context: vscode.ExtensionContext): void {
     proposed,
     inline,
     chat,
+    notices,
+    // The chat keeps the questions of its own session only; others are asked by notification.
+    questions.onDidChange((c) => c.question.sessionId === conversation.sessionId && conversation.transcript.question(c)),
+    own.onDidChangeState((s) => s !== "running" && questions.withdrawAll()),
     conversation.onProposal((p) => reviews.update(p)),
     vscode.languages.registerCodeLensProvider([{ scheme: "file" }, { scheme: "untitled" }], new ReviewLenses(reviews)),
     reviewCommands(reviews, inline, proposed),

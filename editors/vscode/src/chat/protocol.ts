@@ -22,5 +22,5 @@ export type FromWebview =
   | { type: "copy"; text: string }
   | { type: "decide"; proposalId: string; decision: "accept" | "reject"; fileId?: string }
   | { type: "review"; proposalId: string }
-  | { type: "approve"; id: string; optionId: string }
+  | { type: "approve"; id: string; optionId: string; text?: string }
   | { type: "action"; action: "key" | "server" | "log" };

@@ -1,4 +1,5 @@
 import { errorText, type ApproveParams, type Event, type Proposal, type ProposalState, type ToolLocation, type ToolStatus } from "../ext";
+import { chosenLabel, type QuestionChange } from "../questions";
 
 /**
  * What the chat shows: a list of items that grows and whose items change in place.
@@ -106,15 +107,11 @@ export class Transcript {
     this.put({ kind: "notice", id: `note:${++this.notes}`, level, text, ...(action ? { action } : {}) });
   }
 
-  approve(p: ApproveParams): void {
-    this.put({ kind: "approve", id: `approve:${p.callId}`, title: p.title, detail: p.detail, options: p.options });
-  }
-
-  approved(callId: string, label: string): void {
-    const item = this.index.get(`approve:${callId}`);
-    if (item?.kind === "approve") {
-      this.put({ ...item, chosen: label });
-    }
+  /** Shows a question to the user, and later what the answer was. */
+  question(c: QuestionChange): void {
+    const q = c.question;
+    const item: Item = { kind: "approve", id: q.id, title: q.title, detail: q.detail, options: q.options };
+    this.put(c.type === "closed" ? { ...item, chosen: chosenLabel(q, c.answer) } : item);
   }
 
   /** The turn will get no end of its own: the server is gone. */

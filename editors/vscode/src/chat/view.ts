@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import type { Server } from "../client";
 import { openSetting } from "../config";
 import type { AttentionTracker } from "../context";
-import type { Questions } from "../requests";
+import type { QuestionStore } from "../questions";
 import type { ProposedDocuments } from "../review/proposed";
 import type { Reviews } from "../review/reviews";
 import type { Conversation } from "../session";
@@ -24,6 +24,9 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
   private streamed: { id: string; text: string } | undefined;
   private timer: NodeJS.Timeout | undefined;
   private readonly subscriptions: vscode.Disposable[];
+  private readonly sight = new vscode.EventEmitter<void>();
+  /** Fired when the chat comes into sight or leaves it. */
+  readonly onDidChangeSight = this.sight.event;
 
   constructor(
     private readonly extension: vscode.Uri,
@@ -32,7 +35,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     private readonly server: Server,
     private readonly reviews: Reviews,
     private readonly proposed: ProposedDocuments,
-    private readonly questions: () => Questions,
+    private readonly questions: QuestionStore,
   ) {
     this.subscriptions = [
       vscode.window.registerWebviewViewProvider(ChatView.id, this),
@@ -46,6 +49,11 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
 
   get visible(): boolean {
     return this.view?.visible ?? false;
+  }
+
+  /** Whether questions of this session can be seen and answered in the chat now. */
+  shows(sessionId: string): boolean {
+    return this.visible && sessionId === this.conversation.sessionId;
   }
 
   /** Shows the chat and puts the cursor in its prompt; draft, if any, becomes its text. */
@@ -63,17 +71,20 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     const dist = vscode.Uri.joinPath(this.extension, "dist");
     view.webview.options = { enableScripts: true, localResourceRoots: [dist] };
     view.webview.onDidReceiveMessage((m: FromWebview) => void this.receive(m));
+    view.onDidChangeVisibility(() => this.sight.fire());
     view.onDidDispose(() => {
       this.view = undefined;
       this.ready = false;
+      this.sight.fire();
     });
+    this.sight.fire();
     view.webview.html = page(view.webview, dist);
     this.badge();
   }
 
   dispose(): void {
     clearTimeout(this.timer);
-    vscode.Disposable.from(...this.subscriptions).dispose();
+    vscode.Disposable.from(...this.subscriptions, this.sight).dispose();
   }
 
   private post(message: ToWebview, keep = false): void {
@@ -166,7 +177,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
         await this.proposed.openAll();
         break;
       case "approve":
-        this.questions().answer(m.id, m.optionId);
+        this.questions.answer(m.id, { optionId: m.optionId, ...(m.text ? { text: m.text } : {}) });
         break;
       case "action":
         await this.act(m.action);
