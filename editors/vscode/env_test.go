@@ -18,6 +18,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"redline/editors/editortest"
 )
 
 // environment is where the installed parts are.
@@ -34,15 +36,7 @@ func installed(t *testing.T) environment {
 	if testing.Short() {
 		t.Skip("a real editor is not driven in short mode")
 	}
-	prefix := os.Getenv("REDLINE_EDITORS")
-	if prefix == "" {
-		cache, err := os.UserCacheDir()
-		if err != nil {
-			t.Fatal(err)
-		}
-		prefix = filepath.Join(cache, "redline-editors")
-	}
-	env := environment{root: filepath.Join(prefix, "vscode")}
+	env := environment{root: filepath.Join(editortest.Prefix(t), "vscode")}
 	env.node = filepath.Join(env.root, "node", "bin", "node")
 	env.code = filepath.Join(env.root, "code-server", "lib", "vscode")
 	missing := ""
@@ -62,11 +56,7 @@ func installed(t *testing.T) environment {
 		missing = "there is no npm to build the extension with"
 	}
 	if missing != "" {
-		missing += "; run editors/vscode/testenv/install.sh"
-		if os.Getenv("REDLINE_CI") == "1" {
-			t.Fatal(missing)
-		}
-		t.Skip(missing)
+		editortest.Missing(t, missing+"; run editors/vscode/testenv/install.sh")
 	}
 	return env
 }
@@ -74,27 +64,7 @@ func installed(t *testing.T) environment {
 // once keeps what all tests of the process share.
 var once struct {
 	sync.Mutex
-	binary, extensions string
-}
-
-// binary builds cmd/redline and returns its path; REDLINE_BIN names one to take instead.
-func binary(t *testing.T) string {
-	t.Helper()
-	if path := os.Getenv("REDLINE_BIN"); path != "" {
-		return path
-	}
-	once.Lock()
-	defer once.Unlock()
-	if once.binary == "" {
-		dir, err := os.MkdirTemp("", "redline-vscode-")
-		if err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(dir, "redline")
-		run(t, "../..", nil, "go", "build", "-o", path, "./cmd/redline")
-		once.binary = path
-	}
-	return once.binary
+	extensions string
 }
 
 // extensions builds the extension, packs it, has the workbench install the package,

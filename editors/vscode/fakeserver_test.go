@@ -9,10 +9,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+
+	"redline/editors/editortest"
 )
 
 // fakeServer, set in the environment, makes the test binary a server for the editor:
@@ -31,9 +32,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	code := m.Run()
-	if once.binary != "" {
-		os.RemoveAll(filepath.Dir(once.binary))
-	}
+	editortest.Clean()
 	os.Exit(code)
 }
 

@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"redline/editors/editortest"
 )
 
 // workbench is a running VS Code with a browser on it.
@@ -46,7 +48,7 @@ func start(t *testing.T, s setup) *workbench {
 	exts := extensions(t, env)
 	home := t.TempDir()
 	settings := map[string]any{
-		"redline.server.path":                          binary(t),
+		"redline.server.path":                          editortest.Binary(t),
 		"workbench.startupEditor":                      "none",
 		"workbench.enableExperiments":                  false,
 		"workbench.tips.enabled":                       false,

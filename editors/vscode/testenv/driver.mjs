@@ -7,6 +7,7 @@
 //   {"op":"type","text":…} {"op":"press","key":…} {"op":"shot","path":…} {"op":"eval","in"?,"js":…} {"op":"until","in"?,"js":…}
 //   {"op":"menu","text":…}   runs a command of the palette by its title
 //   {"op":"quick","text":…}  opens a file by its name
+//   {"op":"goto","file":…,"line":…}  the same, with the cursor at the start of a 1-based line
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
 
@@ -72,6 +73,18 @@ const ops = {
   eval: async (c) => (await frameOf(c)).evaluate(c.js),
   until: async (c) => {
     await (await frameOf(c)).waitForFunction(c.js, undefined, { timeout, polling: 50 });
+  },
+  async goto(c) {
+    const name = c.file.split("/").pop();
+    await page.keyboard.press("F1");
+    await picker(`${c.file}:${c.line}:1`);
+    await page.locator(".quick-input-list .monaco-list-row.focused").filter({ hasText: name }).first().waitFor({ timeout });
+    await page.keyboard.press("Enter");
+    await page.locator(".quick-input-widget").waitFor({ state: "hidden", timeout });
+    await page.locator(`.tab.active[data-resource-name="${name}"]`).waitFor({ timeout });
+    // The box gives the focus back a little after it is gone.
+    await page.locator(".editor-instance .monaco-editor.focused").first().waitFor({ timeout });
+    await page.locator(".statusbar-item").filter({ hasText: `Ln ${c.line}, Col 1` }).first().waitFor({ timeout });
   },
   async menu(c) {
     await page.keyboard.press("F1");

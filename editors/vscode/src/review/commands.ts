@@ -18,11 +18,22 @@ export function reviewCommands(reviews: Reviews, inline: InlineReview, proposed:
       void vscode.window.showInformationMessage("Redline: there is no proposed change at the cursor.");
       return;
     }
-    await reviews.decide(found.proposalId, [
-      { target: { hunkId: found.hunkId }, decision, ...(reason ? { reason } : {}) },
-    ]);
-    if (found.editor) {
-      await reveal(found.editor, 1, true);
+    const editor = found.editor;
+    let elsewhere = false;
+    const moves = vscode.window.onDidChangeTextEditorSelection((e) => {
+      elsewhere ||= e.textEditor === editor && (e.kind ?? vscode.TextEditorSelectionChangeKind.Command) !== vscode.TextEditorSelectionChangeKind.Command;
+    });
+    try {
+      await reviews.decide(found.proposalId, [{ target: { hunkId: found.hunkId }, decision, ...(reason ? { reason } : {}) }]);
+    } finally {
+      moves.dispose();
+    }
+    // On to the next change, unless the person went on meanwhile; the focus stays where it is.
+    if (editor && !elsewhere && vscode.window.activeTextEditor === editor) {
+      const h = nearest(editor, 1, true);
+      if (h) {
+        place(editor, h);
+      }
     }
   };
 
@@ -61,14 +72,10 @@ export function reviewCommands(reviews: Reviews, inline: InlineReview, proposed:
     }
   };
 
-  const reveal = async (editor: vscode.TextEditor, direction: 1 | -1, stay = false): Promise<void> => {
+  const nearest = (editor: vscode.TextEditor, direction: 1 | -1, stay = false): PlacedHunk | undefined => {
     const hunks = reviews.in(editor.document);
-    const line = editor.selection.active.line - (stay ? direction : 0);
-    const i = neighbour(hunks, line, direction);
-    const h = i === undefined ? undefined : hunks[i];
-    if (h) {
-      await show(editor, h);
-    }
+    const i = neighbour(hunks, editor.selection.active.line - (stay ? direction : 0), direction);
+    return i === undefined ? undefined : hunks[i];
   };
 
   const go = async (direction: 1 | -1) => {
@@ -82,7 +89,10 @@ export function reviewCommands(reviews: Reviews, inline: InlineReview, proposed:
     const line = editor?.selection.active.line ?? 0;
     const more = direction === 1 ? here.some((h) => h.range.start.line > line) : here.some((h) => h.range.start.line < line);
     if (editor && (more || (here.length > 0 && files.length === 1))) {
-      await reveal(editor, direction);
+      const h = nearest(editor, direction);
+      if (h) {
+        await show(editor, h);
+      }
       return;
     }
     // Past the last change of a file comes the next file.
@@ -133,13 +143,18 @@ export function reviewCommands(reviews: Reviews, inline: InlineReview, proposed:
 
 /** Puts the cursor, and the focus with it, at a hunk: its keys work only there. */
 async function show(editor: vscode.TextEditor, h: PlacedHunk): Promise<void> {
-  const at = new vscode.Position(Math.min(h.range.start.line, editor.document.lineCount - 1), 0);
-  const options: vscode.TextDocumentShowOptions = { selection: new vscode.Range(at, at) };
+  const options: vscode.TextDocumentShowOptions = {};
   if (editor.viewColumn !== undefined) {
     options.viewColumn = editor.viewColumn;
   }
-  const shown = await vscode.window.showTextDocument(editor.document, options);
-  shown.revealRange(new vscode.Range(at, at), vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+  place(await vscode.window.showTextDocument(editor.document, options), h);
+}
+
+/** Puts the cursor at a hunk, wherever the focus is. */
+function place(editor: vscode.TextEditor, h: PlacedHunk): void {
+  const at = new vscode.Position(Math.min(h.range.start.line, editor.document.lineCount - 1), 0);
+  editor.selection = new vscode.Selection(at, at);
+  editor.revealRange(new vscode.Range(at, at), vscode.TextEditorRevealType.InCenterIfOutsideViewport);
 }
 
 /** Keeps the context keys by which keys and menus of the review come and go. */
