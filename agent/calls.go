@@ -109,7 +109,7 @@ func (s *Session) newCalls(t *turn, fcs []model.FunctionCall) []*call {
 func isReading(k tools.Kind) bool { return k == tools.KindRead || k == tools.KindSearch }
 
 // inPlan reports whether a tool changes nothing, so that plan mode offers it.
-func inPlan(k tools.Kind) bool { return isReading(k) || k == tools.KindFetch }
+func inPlan(k tools.Kind) bool { return isReading(k) || k == tools.KindFetch || k == tools.KindThink }
 
 // needsDisk reports whether what the call does may depend on the edits before it
 // being in place: commands and tools of others see no staged text.
@@ -174,6 +174,9 @@ func (s *Session) runCall(ctx context.Context, t *turn, view *workspace.View, c 
 		return
 	}
 	c.media, c.display = result.Media, result.Display
+	if result.Plan != nil {
+		s.emit(t.id, PlanUpdated{result.Plan})
+	}
 	if result.Command != nil {
 		s.runCommand(ctx, t, c, result.Command)
 		return

@@ -69,6 +69,8 @@ type (
 		Before, After int
 		Auto          bool // nobody asked for it
 	}
+	// PlanUpdated carries the model's plan; each one replaces the one before.
+	PlanUpdated struct{ Entries []tools.PlanEntry }
 	// Notice is something the user should know.
 	Notice struct{ Level, Text string } // level: info, warning, error
 )
@@ -86,6 +88,7 @@ func (Retry) body()           {}
 func (ModelChanged) body()    {}
 func (LoopDetected) body()    {}
 func (Compressed) body()      {}
+func (PlanUpdated) body()     {}
 func (Notice) body()          {}
 
 // Status is how a turn ended.

@@ -16,7 +16,7 @@ var bodies = func() map[string]reflect.Type {
 	out := map[string]reflect.Type{}
 	for _, b := range []Body{
 		TurnStarted{}, TurnEnded{}, UserMessage{}, MessageDelta{}, ThoughtDelta{}, ToolUpdated{}, ToolOutput{},
-		ProposalUpdated{}, UsageUpdated{}, Retry{}, ModelChanged{}, LoopDetected{}, Compressed{}, CheckpointCreated{}, Notice{},
+		ProposalUpdated{}, UsageUpdated{}, Retry{}, ModelChanged{}, LoopDetected{}, Compressed{}, CheckpointCreated{}, PlanUpdated{}, Notice{},
 	} {
 		out[kindOf(b)] = reflect.TypeOf(b)
 	}

@@ -189,3 +189,29 @@ func TestUnknownContextIsRefused(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A plan of the model is shown as a whole each time, and nothing is asked for it, not
+// even in plan mode.
+func TestPlanIsShown(t *testing.T) {
+	plan := func(status string) geminitest.Call {
+		return geminitest.NewCall("write_todos", map[string]any{"todos": []map[string]string{{"description": "Look", "status": status}, {"description": "Leap", "status": "pending"}}})
+	}
+	_, change := overHTTP(t, "flash", geminitest.Do(plan("in_progress")), geminitest.Do(plan("completed")), geminitest.Say("Planned."))
+	e := lsptest.NewEditor(t, server(agenttest.NewModel(), change), lsptest.Options{})
+	session := newSession(e)
+	e.MustCall("agent/session/configure", map[string]any{"sessionId": session, "mode": "plan"}, nil)
+	ended(e, prompt(e, session, "plan it"))
+	var got []string
+	for _, ev := range e.Events(session) {
+		if ev.Type == "plan/updated" {
+			got = append(got, string(ev.Raw))
+		}
+	}
+	want := []string{
+		`{"type":"plan/updated","entries":[{"content":"Look","status":"in_progress"},{"content":"Leap","status":"pending"}]}`,
+		`{"type":"plan/updated","entries":[{"content":"Look","status":"completed"},{"content":"Leap","status":"pending"}]}`,
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("plans:\n%s", strings.Join(got, "\n"))
+	}
+}

@@ -385,6 +385,10 @@ type (
 		Type       string     `json:"type"`
 		Checkpoint Checkpoint `json:"checkpoint"`
 	}
+	evPlan struct {
+		Type    string      `json:"type"`
+		Entries []PlanEntry `json:"entries"`
+	}
 	evNotice struct {
 		Type  string `json:"type"`
 		Level string `json:"level"`
@@ -395,6 +399,12 @@ type (
 		Line int     `json:"line,omitempty"` // 0-based
 	}
 )
+
+// PlanEntry is one step of what the model means to do.
+type PlanEntry struct {
+	Content string `json:"content"`
+	Status  string `json:"status"` // pending, in_progress, completed or cancelled
+}
 
 // EventError says why a turn did not complete.
 type EventError struct {

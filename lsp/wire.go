@@ -139,6 +139,12 @@ func (e *encoder) event(ev agent.Event) EventParams {
 		out.Event = evRetry{"retry", b.Attempt, b.Delay.Milliseconds(), b.Reason}
 	case agent.CheckpointCreated:
 		out.Event = evCheckpoint{"checkpoint/created", e.checkpoint(ev.SessionID, b.Checkpoint)}
+	case agent.PlanUpdated:
+		w := evPlan{"plan/updated", []PlanEntry{}}
+		for _, p := range b.Entries {
+			w.Entries = append(w.Entries, PlanEntry(p))
+		}
+		out.Event = w
 	case agent.Notice:
 		out.Event = evNotice{"notice", b.Level, b.Text}
 	default:

@@ -49,7 +49,7 @@ func NewRegistry(ts ...Tool) *Registry {
 
 // Builtin returns the built-in tools in the order the model sees them.
 func Builtin() []Tool {
-	return []Tool{ListDirectory, ReadFile, ReadManyFiles, Glob, GrepSearch, Replace, WriteFile, RunShellCommand, WebFetch(web.Options{}), GoogleWebSearch}
+	return []Tool{ListDirectory, ReadFile, ReadManyFiles, Glob, GrepSearch, Replace, WriteFile, RunShellCommand, WebFetch(web.Options{}), GoogleWebSearch, WriteTodos}
 }
 
 // Add registers t; a tool of the same name is replaced.

@@ -24,6 +24,7 @@ const (
 	KindSearch  Kind = "search"
 	KindExecute Kind = "execute"
 	KindFetch   Kind = "fetch"
+	KindThink   Kind = "think" // shows the user something, does nothing
 	KindOther   Kind = "other"
 )
 
@@ -90,8 +91,9 @@ type Result struct {
 	Media   []Media // for the model, beside Text
 	Display string  // Markdown for the user; empty: a short form of Text will do
 	// What is to be done; at most one is set.
-	Change  *Change  // what an editing tool wants
-	Command *Command // what is to be run; what it brings takes the place of Text
+	Change  *Change     // what an editing tool wants
+	Command *Command    // what is to be run; what it brings takes the place of Text
+	Plan    []PlanEntry // what is shown as the model's plan; nil: it stays as it is
 }
 
 // Media is content that is no text.
