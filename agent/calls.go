@@ -49,6 +49,7 @@ type call struct {
 // before a call that needs them in place.
 func (s *Session) runCalls(ctx context.Context, t *turn, fcs []model.FunctionCall) []model.Part {
 	calls := s.newCalls(t, fcs)
+	s.lookFor(ctx, calls)
 	view := s.viewOf(t)
 	for i := 0; i < len(calls); {
 		j := i + 1
@@ -60,6 +61,7 @@ func (s *Session) runCalls(ctx context.Context, t *turn, fcs []model.FunctionCal
 		effect := s.needsDisk(calls[i])
 		if effect {
 			s.review(ctx, t, view, calls[:i])
+			s.refresh(ctx, nil)
 			view = s.newView()
 		}
 		var wg sync.WaitGroup
@@ -73,7 +75,8 @@ func (s *Session) runCalls(ctx context.Context, t *turn, fcs []model.FunctionCal
 		wg.Wait()
 		if effect {
 			s.review(ctx, t, view, calls[:j]) // an edit that is to be reviewed by itself
-			view = s.newView()                // the command may have changed anything
+			s.lookFor(ctx, calls[j:])
+			view = s.newView() // the command may have changed anything
 		}
 		i = j
 	}

@@ -26,6 +26,7 @@ const (
 
 // runCommand has a command approved, runs it and gives the call its response.
 func (s *Session) runCommand(ctx context.Context, t *turn, c *call, cmd *tools.Command) {
+	s.refresh(ctx, nil)
 	unsaved := s.opt.Workspace.Snapshot().Unsaved()
 	box, err := sandbox.Open(ctx, s.opt.Sandbox)
 	if ctx.Err() != nil {
@@ -75,7 +76,7 @@ func (s *Session) runCommand(ctx context.Context, t *turn, c *call, cmd *tools.C
 		logFile = f
 		line.Background(f)
 	}
-	r, err := shell.Run(ctx, line)
+	r, err := s.runShell(ctx, c.id, line, cmd.Background)
 	if err != nil {
 		s.finish(t, c, "", err)
 		return

@@ -52,7 +52,12 @@ type (
 	// ProposalUpdated carries a copy of a proposal whenever it changed.
 	ProposalUpdated struct{ Proposal *workspace.Proposal }
 	// UsageUpdated carries the tokens used by the session so far.
-	UsageUpdated struct{ Usage Usage }
+	UsageUpdated struct {
+		Usage Usage
+		// Context is how many tokens the conversation has by now, of the Window that
+		// the model can read; 0: not known.
+		Context, Window int
+	}
 	// Retry says that a request failed and when it is tried again.
 	Retry struct {
 		Attempt int

@@ -107,6 +107,11 @@ type Options struct {
 	// refused.
 	CorrectEdits bool
 	Now          func() time.Time
+	// Look brings the open documents up to date where nobody tells of typing; nil: the
+	// workspace knows them. See [Looker].
+	Look Looker
+	// Runner runs commands elsewhere; nil: they run here.
+	Runner Runner
 	// Slash holds the custom prompts; nil: a "/" has no meaning.
 	Slash *slash.Set
 	// Resources reads what a prompt mentions as @server:uri; nil: there is none.
@@ -220,6 +225,9 @@ var (
 	ErrClosed = errors.New("the session is closed")
 	ErrEmpty  = errors.New("the prompt is empty")
 )
+
+// ErrRefused is wrapped by the error of a turn whose prompt the service refused.
+var ErrRefused = errors.New("the prompt was refused by the model's service")
 
 // ErrTurnLimit says that the session may take no further prompt.
 var ErrTurnLimit = errors.New("the limit of turns in this session is reached; start a new session or raise model.maxSessionTurns")

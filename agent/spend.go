@@ -69,7 +69,11 @@ func (s *Session) spent(t *turn, modelName string, m *genai.GenerateContentRespo
 	s.byModel[modelName] = of
 	s.usage = total
 	s.emitMu.Unlock()
-	s.emit(t.id, UsageUpdated{total})
+	ev := UsageUpdated{Usage: total}
+	if m != nil {
+		ev.Context, ev.Window = int(m.PromptTokenCount+m.CandidatesTokenCount), s.window(modelName)
+	}
+	s.emit(t.id, ev)
 }
 
 // ModelUsage is what a session used of one model.

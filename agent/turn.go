@@ -38,6 +38,7 @@ func (s *Session) runTurn(ctx context.Context, t *turn, msg Message) TurnEnded {
 		return end(failure(ctx, err))
 	}
 	said := msg.Text
+	s.lookAtPrompt(ctx, Message{Text: said + " " + text, Context: msg.Context})
 	msg.Text = text
 	snapshot := s.opt.Workspace.Snapshot()
 	if len(s.history.Contents()) == 0 {
@@ -174,7 +175,7 @@ stream:
 		return nil, "", failed
 	case block != "":
 		s.history.dropSince(t.said)
-		return nil, "", fmt.Errorf("the prompt was refused by the model's service (%s); it is taken out of the conversation, so rephrase it", block)
+		return nil, "", fmt.Errorf("%w (%s); it is taken out of the conversation, so rephrase it", ErrRefused, block)
 	}
 	if usage != nil {
 		s.counted(usage.PromptTokenCount, usage.CandidatesTokenCount)

@@ -47,6 +47,7 @@ func commands() []command {
 	return []command{
 		{"demo", "[--yes] [--show]", "see the main job, with no key and no network", runDemo},
 		{"serve", "", "the editor's server: LSP on stdin and stdout", runServe},
+		{"acp", "", "the same for clients of the Agent Client Protocol", runACP},
 		{"run", "-p PROMPT", "one prompt without an editor", runRun},
 		{"tools", "list | call NAME JSON | allowed | forget", "what the model can call", runTools},
 		{"mcp", "list", "the MCP servers of the settings and how they are", runMCP},

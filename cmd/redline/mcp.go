@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,10 +23,15 @@ import (
 // servers before they go on without.
 const mcpWait = 15 * time.Second
 
-// mcpServers returns the MCP servers of the settings, which bring their tools into
-// reg once they run; nil when there are none.
-func mcpServers(cfg *config.Config, folders []string, reg *tools.Registry, log *zap.Logger) *mcp.Servers {
+// mcpServers returns the MCP servers of the settings, and more that take the place of
+// those with the same names; they bring their tools into reg once they run. It is nil
+// when there are none.
+func mcpServers(cfg *config.Config, folders []string, reg *tools.Registry, log *zap.Logger, more ...mcp.Server) *mcp.Servers {
 	list, problems := mcp.ParseServers(cfg.MCPServers, cfg.Env.Get)
+	list = slices.DeleteFunc(list, func(s mcp.Server) bool {
+		return slices.ContainsFunc(more, func(m mcp.Server) bool { return m.Name == s.Name })
+	})
+	list = append(list, more...)
 	for _, p := range problems {
 		log.Warn(p.Error())
 	}

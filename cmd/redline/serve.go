@@ -19,6 +19,7 @@ import (
 	"redline/lsp"
 	"redline/lsp/rpc"
 	"redline/tools"
+	"redline/tools/mcp"
 	"redline/tools/policy"
 	"redline/tools/shell"
 	"redline/workspace"
@@ -108,8 +109,8 @@ func sessionSettings(getenv func(string) string, folders []string, modelName str
 }
 
 // trustedSettings is sessionSettings as far as the folders are trusted by now, for a
-// user who may have handed over a key.
-func trustedSettings(getenv func(string) string, folders []string, trusted *folderTrust, user *signin.User, modelName string, log *zap.Logger, watch *observation) (lsp.Settings, error) {
+// user who may have handed over a key, with more MCP servers than the settings name.
+func trustedSettings(getenv func(string) string, folders []string, trusted *folderTrust, user *signin.User, modelName string, log *zap.Logger, watch *observation, more ...mcp.Server) (lsp.Settings, error) {
 	source := config.Source{Getenv: getenv, Folders: folders, Trust: trusted.store}
 	cfg, err := source.Load()
 	if err != nil {
@@ -142,7 +143,7 @@ func trustedSettings(getenv func(string) string, folders []string, trusted *fold
 	}
 	set.Slash = &slash.Set{User: cfg.UserCommands, Project: cfg.ProjectCommands, Trusted: cfg.Trust == workspace.Trusted}
 	var bring []bringer
-	if servers := mcpServers(cfg, folders, reg, log); servers != nil {
+	if servers := mcpServers(cfg, folders, reg, log, more...); servers != nil {
 		bring = append(bring, servers)
 		set.Slash.Servers, set.Resources = servers, servers
 	}

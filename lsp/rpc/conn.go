@@ -46,6 +46,9 @@ type Options struct {
 	// NoLifecycle switches off LSP's rules about initialize, shutdown and exit,
 	// for other protocols.
 	NoLifecycle bool
+	// ACPCancel switches from LSP's notification that cancels a request,
+	// $/cancelRequest with the member id, to ACP's $/cancel_request with requestId.
+	ACPCancel bool
 	// Tap sees the body of every message, also malformed ones, in the order of
 	// each direction, from one goroutine a direction. The bytes are valid during
 	// the call.
@@ -147,7 +150,7 @@ func (c *Conn) Notify(ctx context.Context, method string, params any) error {
 }
 
 // Call sends a request and waits for its answer until ctx ends; then it tells
-// the peer with $/cancelRequest, and the late answer is dropped. An error answer
+// the peer (with $/cancelRequest, in LSP), and the late answer is dropped. An error answer
 // is returned as an [*Error]. result is a pointer, nil to ignore the result; an
 // answer of null leaves it as it was. Call must not be used by a handler that
 // holds the queue (see [Release]).
@@ -188,11 +191,11 @@ func (c *Conn) callError(method string, err error) error {
 // cancelCall tells the peer that nobody waits for its answer. It must not wait
 // itself: its caller's time is over.
 func (c *Conn) cancelCall(id jsonrpc2.ID) {
-	params, err := cancelParams(id)
+	params, err := c.cancelParams(id)
 	if err != nil {
 		return
 	}
-	body := jsonrpc2.AppendNotification(nil, methodCancel, params)
+	body := jsonrpc2.AppendNotification(nil, c.cancelMethod(), params)
 	if err := c.out.put(context.Background(), body, true); err != nil {
 		c.log.Debug("$/cancelRequest not sent", zap.Error(err))
 	}

@@ -20,6 +20,8 @@ type turn struct {
 	// that outlives it.
 	root context.Context
 	held atomic.Bool // the handler holds the queue
+	// answered is closed once the answer is queued; set when the queue is left.
+	answered <-chan struct{}
 	// leave leaves the queue. Only the goroutine that turned held from true to
 	// false calls it.
 	leave func()
@@ -45,6 +47,17 @@ func Detach(ctx context.Context) context.Context {
 		return ctx
 	}
 	return context.WithValue(t.root, turnKey{}, &turn{conn: t.conn, root: t.root})
+}
+
+// Answered returns what is closed once the answer to the request of ctx is on its way,
+// so that what is sent afterwards arrives behind it. The handler, which must be [Async]
+// or have called [Release], may start a goroutine that waits for it. It is nil for a
+// context of anything else.
+func Answered(ctx context.Context) <-chan struct{} {
+	if t, ok := ctx.Value(turnKey{}).(*turn); ok && !t.held.Load() {
+		return t.answered
+	}
+	return nil
 }
 
 // FromContext returns the connection whose message is being handled, nil when
@@ -118,7 +131,7 @@ func (c *Conn) notification(ctx, root context.Context, r *Router, req *jsonrpc2.
 		}
 	}()
 	switch {
-	case method == methodCancel:
+	case method == c.cancelMethod():
 		c.cancelRequest(req.Params())
 		return
 	case method == methodExit && !c.opt.NoLifecycle:
@@ -160,6 +173,7 @@ func (c *Conn) run(ctx, root context.Context, rt route, method string, req *json
 	t := &turn{conn: c, root: root}
 	t.leave = func() {
 		jsonrpc2.Async(ctx) // from here on ctx is not recycled, and req is a copy
+		t.answered = ctx.Done()
 		c.running.release(r, ctx.Done())
 	}
 	t.held.Store(true)
@@ -175,11 +189,15 @@ func (c *Conn) run(ctx, root context.Context, rt route, method string, req *json
 // cancelRequest ends the context of the request that params name.
 func (c *Conn) cancelRequest(params []byte) {
 	var p struct {
-		ID json.RawMessage `json:"id"`
+		ID        json.RawMessage `json:"id"`
+		RequestID json.RawMessage `json:"requestId"`
 	}
 	if err := json.Unmarshal(params, &p); err != nil {
 		c.log.Warn("malformed $/cancelRequest", zap.Error(err))
 		return
+	}
+	if c.opt.ACPCancel {
+		p.ID = p.RequestID
 	}
 	var num int64
 	var str string
@@ -193,9 +211,22 @@ func (c *Conn) cancelRequest(params []byte) {
 	}
 }
 
-// cancelParams are the parameters of $/cancelRequest for a call of our own.
-func cancelParams(id jsonrpc2.ID) ([]byte, error) {
+// cancelMethod names the notification that cancels a request.
+func (c *Conn) cancelMethod() string {
+	if c.opt.ACPCancel {
+		return methodCancelACP
+	}
+	return methodCancel
+}
+
+// cancelParams are its parameters for a call of our own.
+func (c *Conn) cancelParams(id jsonrpc2.ID) ([]byte, error) {
 	n, _ := id.Number()
+	if c.opt.ACPCancel {
+		return protocol.Marshal(struct {
+			ID int64 `json:"requestId"`
+		}{n})
+	}
 	return protocol.Marshal(struct {
 		ID int64 `json:"id"`
 	}{n})

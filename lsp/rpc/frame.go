@@ -241,34 +241,47 @@ func unexpected(err error) error {
 	return err
 }
 
-// lineSource reads one message a line; blank lines are ignored.
+// byteOrderMark begins what some tools write to a pipe; it is no JSON.
+var byteOrderMark = []byte("\uFEFF")
+
+// lineSource reads one message a line; blank lines and byte order marks are ignored.
 type lineSource struct {
 	br      *bufio.Reader
 	maxBody int64
 }
 
 func (s *lineSource) next() ([]byte, error) {
-	var body []byte
+	for {
+		line, err := s.line()
+		// A last line without a newline is a message too; the end comes next.
+		line = bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(line), byteOrderMark))
+		if len(line) > 0 {
+			return line, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// line returns the bytes up to the next newline, or up to the end with its error. What
+// is longer than allowed is read to its end and not kept.
+func (s *lineSource) line() (line []byte, err error) {
 	tooLong := false
 	for {
 		piece, err := s.br.ReadSlice('\n')
-		if int64(len(body)+len(piece)) > s.maxBody {
-			tooLong, body = true, nil
+		if int64(len(line)+len(piece)) > s.maxBody {
+			tooLong, line = true, nil
 		}
 		if !tooLong {
-			body = append(body, piece...)
+			line = append(line, piece...)
 		}
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
 			continue
 		case tooLong:
 			return nil, &frameError{CodeInvalidRequest, fmt.Sprintf("message exceeds the limit of %d bytes", s.maxBody)}
-		case len(bytes.TrimSpace(body)) > 0:
-			// A last line without a newline is a message too; the end comes next.
-			return bytes.TrimSpace(body), nil
-		case err != nil:
-			return nil, err
 		}
-		body = body[:0]
+		return line, err
 	}
 }

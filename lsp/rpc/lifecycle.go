@@ -17,6 +17,7 @@ const (
 	methodShutdown   = "shutdown"
 	methodExit       = "exit"
 	methodCancel     = "$/cancelRequest"
+	methodCancelACP  = "$/cancel_request"
 )
 
 // lifecycle admits what LSP 3.18 allows in each phase.

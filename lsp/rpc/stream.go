@@ -99,7 +99,7 @@ func (c *Conn) read() {
 			c.answer(v)
 		}
 		switch v.method {
-		case methodCancel:
+		case c.cancelMethod():
 			// Handled again in its place in the queue, for a request that is
 			// still in it; here for a turn at work while the queue is held up.
 			c.cancelRequest(v.params)
