@@ -3,6 +3,7 @@ package lsp
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -36,39 +37,27 @@ func (a *actions) add(title, command string, args map[string]any) {
 	})
 }
 
-// codeAction offers, where a hunk of an open proposal stands, to accept or reject
-// it, and where one has landed, to take it back; to have diagnostics fixed; to run a
-// comment that begins with "redline:" as a prompt; and to send what stands in the chat
-// document. Clients with a plugin show hunks their own way.
+// codeAction offers to answer an open question; where a hunk of an open proposal stands,
+// in its file or in the difference, to accept or reject it, and where one has landed, to
+// take it back; to have diagnostics fixed; to run a comment that begins with "redline:" as
+// a prompt; and to send what stands in the chat document. Clients with a plugin show hunks
+// their own way.
 func (s *Server) codeAction(_ context.Context, p *protocol.CodeActionParams) ([]*protocol.CodeAction, error) {
 	u := string(p.TextDocument.URI)
-	touches := func(r protocol.Range) bool {
-		return r.End.Line >= p.Range.Start.Line && r.Start.Line <= p.Range.End.Line
+	a := actions{list: []*protocol.CodeAction{}} // none, rather than null
+	if !s.client.knowsUs {
+		for _, q := range s.openQuestions() {
+			for _, o := range q.options {
+				a.add("Redline: "+o+" — "+shortened(q.brief, 60), "redline.answer", map[string]any{"questionId": q.id, "text": o})
+			}
+		}
 	}
-	var a actions
 	if s.isChat(u) {
 		a.add("Redline: Send", "redline.send", map[string]any{"uri": u})
 		return a.list, nil
 	}
 	if !s.client.proposals {
-		for _, h := range s.hunksIn(u) {
-			if !touches(h.rng) {
-				continue
-			}
-			hunk, file := map[string]string{"hunkId": h.id}, map[string]string{"fileId": h.file}
-			a.add("Redline: accept this hunk", "redline.accept", map[string]any{"proposalId": h.proposal, "target": hunk})
-			a.add("Redline: reject this hunk", "redline.reject", map[string]any{"proposalId": h.proposal, "target": hunk})
-			a.add("Redline: accept all of this file", "redline.accept", map[string]any{"proposalId": h.proposal, "target": file})
-			a.add("Redline: reject all of this file", "redline.reject", map[string]any{"proposalId": h.proposal, "target": file})
-			a.add("Redline: accept everything", "redline.accept", map[string]any{"proposalId": h.proposal, "target": "all"})
-			a.add("Redline: reject everything", "redline.reject", map[string]any{"proposalId": h.proposal, "target": "all"})
-			a.add("Redline: show the difference", "redline.showDiff", map[string]any{"proposalId": h.proposal})
-		}
-		for _, h := range s.landedIn(u) {
-			if touches(h.rng) {
-				a.add("Redline: take back this change", "redline.undo", map[string]any{"proposalId": h.proposal, "target": map[string]string{"hunkId": h.id}})
-			}
-		}
+		s.reviewActions(&a, u, p.Range)
 	}
 	var texts []string
 	for _, d := range p.Context.Diagnostics {
@@ -79,13 +68,72 @@ func (s *Server) codeAction(_ context.Context, p *protocol.CodeActionParams) ([]
 	if len(texts) > 0 {
 		a.add("Redline: fix this", "redline.fix", map[string]any{"uri": u, "range": p.Range, "text": strings.Join(texts, "; ")})
 	}
-	if c, ok := commentAt(s.textOf(u), int(p.Range.Start.Line)); ok {
+	if c, ok := commentAt(s.textOf(u), int(p.Range.Start.Line)); ok && s.diffAt(u) == nil {
 		a.add("Redline: do what this comment says", "redline.ask", map[string]any{"text": c.prompt(), "uri": u, "range": c.around()})
 	}
-	if a.list == nil {
-		a.list = []*protocol.CodeAction{} // none, rather than null
-	}
 	return a.list, nil
+}
+
+// reviewActions adds what can be decided at r.
+func (s *Server) reviewActions(a *actions, u string, r protocol.Range) {
+	touches := func(x protocol.Range) bool {
+		return x.End.Line >= r.Start.Line && x.Start.Line <= r.End.Line
+	}
+	diff := s.diffAt(u)
+	here := s.hunksIn(u)
+	if diff != nil {
+		here = s.diffHunks(diff)
+	}
+	for _, p := range s.openProposals() {
+		all, files := 0, map[string]int{}
+		for _, f := range p.Files {
+			for _, h := range f.Hunks {
+				if h.State == workspace.Pending {
+					all++
+					files[f.ID]++
+				}
+			}
+		}
+		decide := func(what string, target any) {
+			a.add("Redline: accept "+what, "redline.accept", map[string]any{"proposalId": p.ID, "target": target})
+			a.add("Redline: reject "+what, "redline.reject", map[string]any{"proposalId": p.ID, "target": target})
+		}
+		file := ""
+		if diff != nil && diff.proposal == p.ID {
+			file = diff.fileAt(r.Start.Line)
+		}
+		for _, h := range here {
+			if h.proposal == p.ID && (touches(h.rng) || diff != nil && diff.headOf(r.Start.Line, h.id)) {
+				file = h.file
+				decide("this hunk", map[string]string{"hunkId": h.id})
+			}
+		}
+		if all == 0 || file == "" {
+			continue
+		}
+		if files[file] > 1 && len(files) > 1 {
+			decide(fmt.Sprintf("all of this file (%d)", files[file]), map[string]string{"fileId": file})
+		}
+		if all > 1 {
+			decide("everything ("+s.changes(p)+")", "all")
+		}
+		if diff == nil {
+			a.add("Redline: show the difference", "redline.showDiff", map[string]any{"proposalId": p.ID})
+		}
+	}
+	for _, h := range s.landedIn(u) {
+		if touches(h.rng) {
+			a.add("Redline: take back this change", "redline.undo", map[string]any{"proposalId": h.proposal, "target": map[string]string{"hunkId": h.id}})
+		}
+	}
+	if len(a.list) > 0 {
+		return
+	}
+	for _, p := range s.openProposals() {
+		if p.Pending() {
+			a.add("Redline: show what is proposed ("+s.changes(p)+")", "redline.showDiff", map[string]any{"proposalId": p.ID})
+		}
+	}
 }
 
 // textOf returns the text of an open document; empty when it is not open.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"go.lsp.dev/protocol"
 	"go.lsp.dev/uri"
@@ -117,23 +118,13 @@ func (s *Server) answered(ctx context.Context, ans agent.Answer, err error) (age
 
 // approveByMessage asks a client without a plugin, with a message and buttons.
 func (s *Server) approveByMessage(ctx context.Context, a agent.Approval) (agent.Answer, error) {
-	done, err := s.oneMessage(ctx)
-	if err != nil {
-		return agent.Answer{}, err
-	}
-	defer done()
-	p := protocol.ShowMessageRequestParams{Type: protocol.MessageTypeWarning, Message: messageText(a)}
+	q := asking{level: protocol.MessageTypeWarning, text: messageText(a), brief: a.Title}
 	for _, o := range a.Options {
-		p.Actions = append(p.Actions, protocol.MessageActionItem{Title: o.Label})
+		q.options = append(q.options, o.Label)
 	}
-	var item *protocol.MessageActionItem
-	err = s.conn.Call(ctx, "window/showMessageRequest", &p, &item)
-	if err != nil || item == nil {
+	i, err := s.askPlain(ctx, q)
+	if err != nil || i < 0 {
 		return s.answered(ctx, agent.Answer{}, err)
-	}
-	i := slices.IndexFunc(a.Options, func(o agent.Option) bool { return o.Label == item.Title })
-	if i < 0 {
-		return agent.Answer{}, nil
 	}
 	return agent.Answer{OptionID: a.Options[i].ID}, nil
 }
@@ -144,9 +135,15 @@ func messageText(a agent.Approval) string {
 		return fmt.Sprintf("Redline wants to run in %s:\n%s", a.Subject.Directory, a.Subject.Command)
 	}
 	if a.Subject.Type == "path" {
-		return "Redline: " + a.Title + "\n" + a.Detail
+		return "Redline: " + a.Title + "\n" + unfenced(a.Detail)
 	}
 	return fmt.Sprintf("Redline wants to use %s: %s", a.Subject.Tool, a.Title)
+}
+
+// unfenced takes the fences of code blocks out of Markdown: a message shows them as they are.
+func unfenced(markdown string) string {
+	lines := strings.Split(markdown, "\n")
+	return strings.Join(slices.DeleteFunc(lines, func(l string) bool { return strings.HasPrefix(l, "```") }), "\n")
 }
 
 // CanSave implements [agent.Saver].

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"go.lsp.dev/protocol"
@@ -18,55 +18,226 @@ import (
 	"redline/workspace"
 )
 
-// This file is the chat without any UI (WIRE.md §6): a Markdown document outside of
-// the workspace. The user writes under its last heading and runs the code action
-// Send; the answer streams in by edits of the document. The server writes the file
-// once, when it makes it; from then on it is a document of the editor's.
+// This file is the chat without any UI (WIRE.md §6): a Markdown document that holds the
+// current conversation. The user writes under its last heading and runs the code action
+// Send; the answer streams in by edits of the document. It lies outside of the workspace;
+// the server writes the file once, when it makes it, and from then on it is a document of the
+// editor's. Eglot tells a server only of files of the project, so there it is a new document
+// in the workspace that the editor itself makes, and that is on disk only if the user
+// saves it. What streams in is in chatturn.go.
 
 const (
 	chatPrefix = "chat-"
+	chatOwn    = "redline-chat" // in the workspace
 	chatYou    = "## You"
 	chatAnswer = "## Redline"
-	chatHead   = "# Redline\n\nWrite below the last heading, then run the code action “Redline: Send” (or the command redline.send).\n\n" + chatYou + "\n\n"
+	chatHead   = "# Redline\n\nWrite below the last heading, then run the code action “Redline: Send” (or the command redline.send).\n\n"
 )
 
 // isChat reports whether a document is a chat.
 func (s *Server) isChat(u string) bool {
 	path, ok := pathOf(u)
-	if !ok || !strings.HasPrefix(filepath.Base(path), chatPrefix) || filepath.Ext(path) != ".md" {
+	base := filepath.Base(path)
+	if !ok || filepath.Ext(base) != ".md" {
 		return false
 	}
+	if strings.HasPrefix(base, chatOwn) {
+		return slices.Contains(s.ws.Snapshot().Folders(), filepath.Dir(path))
+	}
 	dir, err := s.folder()
-	return err == nil && filepath.Dir(workspace.Key(path)) == dir
+	return err == nil && strings.HasPrefix(base, chatPrefix) && filepath.Dir(workspace.Key(path)) == dir
 }
 
-// commandOpenChat opens a new chat document.
+// commandOpenChat shows the chat of the current conversation, making one if there is
+// none. While a turn runs its answer streams in.
 func (s *Server) commandOpenChat(context.Context, commandArgs) (any, error) {
-	dir, err := s.folder()
-	if err != nil {
-		return nil, rpc.Failed("%v", err)
-	}
-	f, err := os.CreateTemp(dir, chatPrefix+time.Now().Format("2006-01-02-")+"*.md")
-	if err != nil {
-		return nil, rpc.Failed("make a chat document: %v", err)
-	}
-	_, err = f.WriteString(chatHead)
-	if cerr := f.Close(); err == nil {
-		err = cerr
+	x, err := s.currentSession()
+	if err == nil && x.direct { // its events go to the client
+		x, err = s.newSession("", "", "", false)
 	}
 	if err != nil {
-		return nil, rpc.Failed("make a chat document: %v", err)
+		return nil, err
+	}
+	if d, ok := s.openChatOf(x); ok {
+		path, _ := pathOf(d.URI)
+		s.background(func(ctx context.Context) { s.showChat(ctx, path, d.Key, strings.Count(d.Text, "\n")) })
+		return map[string]string{"uri": d.URI}, nil
+	}
+	path, err := s.newChatPath()
+	if err != nil {
+		return nil, err
+	}
+	key := workspace.Key(path)
+	s.mu.Lock()
+	if s.chats == nil {
+		s.chats = map[string]string{}
+	}
+	s.chats[key] = x.Info().ID
+	s.mu.Unlock()
+
+	x.mu.Lock()
+	text := chatHead + x.talk.String()
+	var t *chatTurn
+	if x.plain == nil {
+		text += chatYou + "\n\n"
+	} else {
+		t = s.newChatTurn(key)
+		x.chat = t
+	}
+	x.mu.Unlock()
+	if s.client.name != editorEglot {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			return nil, rpc.Failed("make a chat document: %v", err)
+		}
 	}
 	s.background(func(ctx context.Context) {
-		if err := s.show(ctx, f.Name(), true); err != nil {
-			s.showMessage(ctx, protocol.MessageTypeWarning, "Redline: "+err.Error())
+		if s.client.name == editorEglot {
+			if err := s.makeByEditor(ctx, path, text); err != nil {
+				s.log.Info("chat", zap.Error(err))
+			}
+		}
+		s.showChat(ctx, path, key, strings.Count(text, "\n"))
+	})
+	if t != nil {
+		s.background(t.run)
+	}
+	return map[string]string{"uri": string(uri.File(path))}, nil
+}
+
+// newChatPath returns where a new chat goes. Where the server writes it there is an empty file.
+func (s *Server) newChatPath() (string, error) {
+	dir, err := s.folder()
+	if err != nil {
+		return "", rpc.Failed("%v", err)
+	}
+	name := chatPrefix + time.Now().Format("2006-01-02")
+	snap := s.ws.Snapshot()
+	folders := snap.Folders()
+	own := s.client.name == editorEglot && len(folders) > 0
+	if own {
+		dir, name = folders[0], chatOwn
+	}
+	for n := 1; ; n++ {
+		path := filepath.Join(dir, name+".md")
+		if n > 1 {
+			path = filepath.Join(dir, fmt.Sprintf("%s-%d.md", name, n))
+		}
+		if _, open := snap.Document(path); open {
+			continue
+		}
+		if own {
+			if _, err := os.Lstat(path); os.IsNotExist(err) {
+				return path, nil
+			}
+			continue
+		}
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if err == nil {
+			err = f.Close()
+		} else if os.IsExist(err) {
+			continue
+		}
+		if err != nil {
+			return "", rpc.Failed("make a chat document: %v", err)
+		}
+		return path, nil
+	}
+}
+
+// makeByEditor has the editor make a document with a text. It may ask the user before.
+func (s *Server) makeByEditor(ctx context.Context, path, text string) error {
+	doc := protocol.OptionalVersionedTextDocumentIdentifier{}
+	doc.URI = uri.File(path)
+	label := "Redline: chat"
+	params := protocol.ApplyWorkspaceEditParams{Label: &label, Edit: protocol.WorkspaceEdit{DocumentChanges: []protocol.DocumentChange{
+		&protocol.TextDocumentEdit{TextDocument: doc, Edits: []protocol.TextDocumentEditElement{&protocol.TextEdit{NewText: text}}},
+	}}}
+	var res protocol.ApplyWorkspaceEditResult
+	ctx, cancel := context.WithTimeout(ctx, s.timing.Apply)
+	defer cancel()
+	return s.conn.Call(ctx, "workspace/applyEdit", &params, &res)
+}
+
+// showChat shows a chat document with the cursor at a line, and says what is wrong when the editor then does not
+// tell the server of it.
+func (s *Server) showChat(ctx context.Context, path, key string, line int) {
+	if err := s.show(ctx, path, true, line); err != nil {
+		s.showMessage(ctx, protocol.MessageTypeWarning, "Redline: "+err.Error())
+		return
+	}
+	if s.client.showDoc && !s.opened(ctx, key, chatOpens) && ctx.Err() == nil {
+		s.showMessage(ctx, protocol.MessageTypeWarning, "Redline: this editor does not run redline for Markdown, so that nothing can be sent from the chat; add redline to that language in its settings")
+	}
+}
+
+// chatOpens is how long an editor may take to tell of a document that it shows.
+const chatOpens = 5 * time.Second
+
+// opened waits until a document is open.
+func (s *Server) opened(ctx context.Context, key string, wait time.Duration) bool {
+	changed := make(chan struct{}, 1)
+	stop := s.ws.Watch(func(_, now *workspace.Document) {
+		select {
+		case changed <- struct{}{}:
+		default:
 		}
 	})
-	return map[string]string{"uri": string(uri.File(f.Name()))}, nil
+	defer stop()
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	for {
+		if _, ok := s.ws.Snapshot().DocumentByKey(key); ok {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-timer.C:
+			return false
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// openChatOf returns the chat document of a session that is open in the editor.
+func (s *Server) openChatOf(x *session) (*workspace.Document, bool) {
+	id := x.Info().ID
+	snap := s.ws.Snapshot()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, key := range sortedKeys(s.chats) {
+		if d, ok := snap.DocumentByKey(key); ok && s.chats[key] == id {
+			return d, true
+		}
+	}
+	return nil, false
+}
+
+// chatToSend returns the chat document that has something to send, for editors whose
+// commands cannot name one.
+func (s *Server) chatToSend() (u string, err error) {
+	for _, d := range s.ws.Snapshot().Documents() {
+		if !s.isChat(d.URI) || lastSection(d.Text) == "" {
+			continue
+		}
+		if u != "" {
+			return "", rpc.Failed("several chats have something to send; run the code action “Redline: Send” in one")
+		}
+		u = d.URI
+	}
+	if u == "" {
+		return "", rpc.Failed("there is no chat with something to send; open one with redline.openChat and write below its last heading")
+	}
+	return u, nil
 }
 
 // commandSend sends what stands under the last heading of a chat document.
-func (s *Server) commandSend(_ context.Context, a commandArgs) (any, error) {
+func (s *Server) commandSend(_ context.Context, a commandArgs) (res any, err error) {
+	if a.URI == "" {
+		if a.URI, err = s.chatToSend(); err != nil {
+			return nil, err
+		}
+	}
 	if !s.isChat(a.URI) {
 		return nil, rpc.BadParams("arguments[0].uri", "is no chat document; make one with redline.openChat")
 	}
@@ -83,7 +254,24 @@ func (s *Server) commandSend(_ context.Context, a commandArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &chatTurn{s: s, key: key, more: make(chan struct{}, 1), once: !s.client.create}
+	t := s.newChatTurn(key)
+	t.head = "\n" + chatAnswer + "\n\n"
+	if !strings.HasSuffix(d.Text, "\n") {
+		t.head = "\n" + t.head
+	}
+	id, err := x.promptInChat(agent.Message{Text: text}, t)
+	if err != nil {
+		return nil, sessionError(err)
+	}
+	return map[string]string{"sessionId": x.Info().ID, "turnId": id}, nil
+}
+
+// promptInChat prompts and has the answer streamed into a chat document; t is nil when
+// none is open.
+func (x *session) promptInChat(msg agent.Message, t *chatTurn) (turnID string, err error) {
+	if t == nil {
+		return x.Prompt(x.home.root, msg)
+	}
 	x.mu.Lock()
 	busy := x.plain != nil
 	if !busy {
@@ -91,17 +279,18 @@ func (s *Server) commandSend(_ context.Context, a commandArgs) (any, error) {
 	}
 	x.mu.Unlock()
 	if busy {
-		return nil, sessionError(agent.ErrBusy)
+		return "", agent.ErrBusy
 	}
-	id, err := x.Prompt(s.root, agent.Message{Text: text})
-	if err != nil {
+	if turnID, err = x.Prompt(x.home.root, msg); err != nil {
 		x.mu.Lock()
-		x.chat = nil
+		if x.chat == t {
+			x.chat = nil
+		}
 		x.mu.Unlock()
-		return nil, sessionError(err)
+		return "", err
 	}
-	s.background(t.run)
-	return map[string]string{"sessionId": x.Info().ID, "turnId": id}, nil
+	x.home.background(t.run)
+	return turnID, nil
 }
 
 // chatSession returns the session of a chat document, making one if there is none.
@@ -139,189 +328,4 @@ func lastSection(t string) string {
 		pos = end
 	}
 	return strings.TrimSpace(t[at:])
-}
-
-// chatTurn brings one answer into a chat document.
-type chatTurn struct {
-	s    *Server
-	key  string
-	once bool // the editor asks about each edit: there is only one
-
-	mu      sync.Mutex
-	pending strings.Builder
-	over    *agent.TurnEnded
-	more    chan struct{} // capacity 1: something has changed
-
-	// The document as it was after the last edit, and where the answer ends in it.
-	last string
-	pos  int
-}
-
-func (t *chatTurn) add(text string) {
-	t.mu.Lock()
-	t.pending.WriteString(text)
-	t.mu.Unlock()
-	t.wake()
-}
-
-func (t *chatTurn) end(ev agent.TurnEnded) {
-	t.mu.Lock()
-	t.over = &ev
-	t.mu.Unlock()
-	t.wake()
-}
-
-func (t *chatTurn) wake() {
-	select {
-	case t.more <- struct{}{}:
-	default:
-	}
-}
-
-// run inserts the answer as it comes, until the turn has ended.
-func (t *chatTurn) run(ctx context.Context) {
-	d, ok := t.s.ws.Snapshot().DocumentByKey(t.key)
-	if !ok {
-		return
-	}
-	t.last, t.pos = d.Text, len(d.Text)
-	head := "\n" + chatAnswer + "\n\n"
-	if !strings.HasSuffix(d.Text, "\n") {
-		head = "\n" + head
-	}
-	for {
-		select {
-		case <-t.more:
-		case <-ctx.Done():
-			return
-		}
-		t.mu.Lock()
-		text, over := t.pending.String(), t.over
-		if t.once && over == nil {
-			t.mu.Unlock()
-			continue
-		}
-		t.pending.Reset()
-		t.mu.Unlock()
-		if over != nil {
-			text += ending(*over)
-		}
-		if text == "" {
-			continue
-		}
-		if err := t.insert(ctx, head+text); err != nil {
-			if ctx.Err() == nil {
-				t.s.log.Info("chat", zap.Error(err))
-				t.s.showMessage(ctx, protocol.MessageTypeInfo, strings.TrimSpace(text))
-			}
-			if over != nil {
-				return
-			}
-			continue
-		}
-		head = ""
-		if over != nil {
-			return
-		}
-	}
-}
-
-// ending returns what follows an answer.
-func ending(b agent.TurnEnded) string {
-	why := ""
-	switch {
-	case b.Status == agent.Cancelled:
-		why = "\n\n*Cancelled.*"
-	case b.Err != nil:
-		why = "\n\n*" + b.Err.Error() + "*"
-	}
-	return why + "\n\n" + chatYou + "\n\n"
-}
-
-// insert puts text where the answer ends, whatever the user does around it.
-func (t *chatTurn) insert(ctx context.Context, text string) error {
-	changed := make(chan struct{}, 1)
-	stop := t.s.ws.Watch(func(_, now *workspace.Document) {
-		if now == nil || now.Key == t.key {
-			select {
-			case changed <- struct{}{}:
-			default:
-			}
-		}
-	})
-	defer stop()
-	for range 2 * maxTries {
-		d, ok := t.s.ws.Snapshot().DocumentByKey(t.key)
-		if !ok {
-			return fmt.Errorf("the chat document was closed")
-		}
-		pos, ok := follow(t.last, t.pos, d.Text)
-		if !ok {
-			pos = len(d.Text) // its place is gone: it goes on at the end
-		}
-		t.last, t.pos = d.Text, pos
-		at := newMapper(d.Text, t.s.client.encoding).position(pos)
-		doc := protocol.OptionalVersionedTextDocumentIdentifier{Version: &d.Version}
-		doc.URI = uri.URI(d.URI)
-		label := "Redline: answer"
-		params := protocol.ApplyWorkspaceEditParams{Label: &label, Edit: protocol.WorkspaceEdit{DocumentChanges: []protocol.DocumentChange{
-			&protocol.TextDocumentEdit{TextDocument: doc, Edits: []protocol.TextDocumentEditElement{
-				&protocol.TextEdit{Range: protocol.Range{Start: at, End: at}, NewText: text},
-			}},
-		}}}
-		call, cancel := context.WithTimeout(ctx, t.s.timing.Apply)
-		var res protocol.ApplyWorkspaceEditResult
-		err := t.s.conn.Call(call, "workspace/applyEdit", &params, &res)
-		cancel()
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		wait := t.s.timing.Refuse
-		if err == nil && res.Applied {
-			wait = t.s.timing.Settle
-		}
-		if t.arrived(ctx, changed, text, wait) {
-			return nil
-		}
-	}
-	return fmt.Errorf("the editor does not take the answer")
-}
-
-// arrived waits until the text is in the document, and notes where it ends.
-func (t *chatTurn) arrived(ctx context.Context, changed <-chan struct{}, text string, wait time.Duration) bool {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	expected := t.last[:t.pos] + text + t.last[t.pos:]
-	for {
-		if d, ok := t.s.ws.Snapshot().DocumentByKey(t.key); ok {
-			if end, ok := follow(expected, t.pos+len(text), d.Text); ok && strings.HasSuffix(d.Text[:end], text) {
-				t.last, t.pos = d.Text, end
-				return true
-			}
-		}
-		select {
-		case <-changed:
-		case <-timer.C:
-			return false
-		case <-ctx.Done():
-			return false
-		}
-	}
-}
-
-// follow returns where the offset pos of the text last is in now, when the user has
-// typed on one side of it only.
-func follow(last string, pos int, now string) (int, bool) {
-	if strings.HasPrefix(now, last[:pos]) {
-		return pos, true
-	}
-	if rest := last[pos:]; strings.HasSuffix(now, rest) && len(now) >= len(rest) && rest != "" {
-		return len(now) - len(rest), true
-	}
-	// On both sides: by the words before it.
-	tail := last[max(0, pos-200):pos]
-	if i := strings.LastIndex(now, tail); i >= 0 && tail != "" && strings.Count(now, tail) == 1 {
-		return i + len(tail), true
-	}
-	return 0, false
 }

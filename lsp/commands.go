@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,6 +36,7 @@ var commands = map[string]func(*Server, context.Context, commandArgs) (any, erro
 	"redline.showDiff":   (*Server).commandShowDiff,
 	"redline.openChat":   (*Server).commandOpenChat,
 	"redline.send":       (*Server).commandSend,
+	"redline.answer":     (*Server).commandAnswer,
 }
 
 func commandNames() []string { return sortedKeys(commands) }
@@ -47,6 +49,7 @@ type commandArgs struct {
 	ProposalID string          `json:"proposalId"`
 	Target     *Target         `json:"target"`
 	Reason     string          `json:"reason"`
+	QuestionID string          `json:"questionId"`
 }
 
 func (s *Server) executeCommand(ctx context.Context, p *protocol.ExecuteCommandParams) (any, error) {
@@ -63,7 +66,16 @@ func (s *Server) executeCommand(ctx context.Context, p *protocol.ExecuteCommandP
 			}
 		}
 	}
-	return run(s, ctx, args)
+	res, err := run(s, ctx, args)
+	if err != nil && s.client.name == editorHelix && ctx.Err() == nil {
+		text := err.Error() // Helix writes the errors of commands to its log only
+		var known *rpc.Error
+		if errors.As(err, &known) {
+			text = known.Message
+		}
+		s.showMessage(ctx, protocol.MessageTypeError, "Redline: "+text)
+	}
+	return res, err
 }
 
 // currentSession returns the newest session, making one if there is none.
@@ -80,8 +92,11 @@ func (s *Server) currentSession() (*session, error) {
 	return s.newSession("", "", "", s.client.knowsUs)
 }
 
-func (s *Server) commandAsk(_ context.Context, a commandArgs) (any, error) {
+func (s *Server) commandAsk(ctx context.Context, a commandArgs) (any, error) {
 	if strings.TrimSpace(a.Text) == "" {
+		if s.client.name == editorHelix { // 25.01 cannot give arguments
+			return s.commandOpenChat(ctx, a)
+		}
 		return nil, rpc.BadParams("arguments[0].text", `is missing; give the prompt as {"text": "…"}`)
 	}
 	return s.ask(a.Text, a)
@@ -113,11 +128,33 @@ func (s *Server) ask(text string, a commandArgs) (any, error) {
 		}
 		msg.Context = append(msg.Context, s.contextItem(item))
 	}
-	id, err := x.Prompt(x.home.root, msg)
+	var t *chatTurn
+	if d, ok := s.openChatOf(x); ok {
+		t = s.newChatTurn(d.Key)
+		t.head, t.above = prompted(text), true
+	}
+	id, err := x.promptInChat(msg, t)
+	if errors.Is(err, agent.ErrBusy) && !s.client.knowsUs {
+		if id, err = x.Steer(withPlace(text, msg.Context)); err == nil {
+			s.showMessage(s.root, protocol.MessageTypeInfo, s.passedOn(x))
+		}
+	}
 	if err != nil {
 		return nil, sessionError(err)
 	}
 	return map[string]string{"sessionId": x.Info().ID, "turnId": id}, nil
+}
+
+// withPlace adds to a text for the running turn what place it is about.
+func withPlace(text string, context []agent.ContextItem) string {
+	for _, c := range context {
+		text += "\n\n(This is about " + cmp.Or(c.Path, c.URI)
+		if c.FromLine > 0 {
+			text += fmt.Sprintf(", lines %d-%d", c.FromLine, c.ToLine)
+		}
+		text += ".)"
+	}
+	return text
 }
 
 // textAt returns the whole lines of a document that a range touches.

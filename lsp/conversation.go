@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strings"
 
 	"go.lsp.dev/protocol"
 	"go.uber.org/zap"
@@ -80,18 +81,10 @@ func (s *Server) Ask(ctx context.Context, sessionID, question string, options []
 		err = s.conn.Call(ctx, methodAsk, &AskParams{sessionID, question, options}, &res)
 		answer = res.Answer
 	case !s.client.knowsUs:
-		done, oneErr := s.oneMessage(ctx)
-		if oneErr != nil {
-			return "", false
-		}
-		defer done()
-		p := protocol.ShowMessageRequestParams{Type: protocol.MessageTypeInfo, Message: "Redline asks: " + question}
-		for _, o := range options {
-			p.Actions = append(p.Actions, protocol.MessageActionItem{Title: o})
-		}
-		var item *protocol.MessageActionItem
-		if err = s.conn.Call(ctx, "window/showMessageRequest", &p, &item); err == nil && item != nil {
-			answer = item.Title
+		var i int
+		q := asking{level: protocol.MessageTypeInfo, text: "Redline asks: " + question, brief: strings.TrimRight(question, "?"), options: options}
+		if i, err = s.askPlain(ctx, q); err == nil && i >= 0 {
+			answer = options[i]
 		}
 	}
 	if err != nil {

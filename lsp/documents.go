@@ -17,10 +17,10 @@ import (
 
 // documents are the files outside of the workspace that the editor is shown.
 type documents struct {
-	mu   sync.Mutex
-	dir  string // made when it is first needed
-	temp bool   // dir is gone with the server
-	diff string // the file with the difference that is shown
+	mu    sync.Mutex
+	dir   string          // made when it is first needed
+	temp  bool            // dir is gone with the server
+	diffs []*diffDocument // that were shown, in that order
 }
 
 // folder returns where documents are kept.
@@ -58,13 +58,16 @@ func (s *Server) dropDocuments() {
 	case d.dir == "":
 	case d.temp:
 		_ = os.RemoveAll(d.dir) // what remains is the system's to clean
-	case d.diff != "":
-		_ = os.Remove(d.diff)
+	default:
+		for _, x := range d.diffs {
+			_ = os.Remove(x.file)
+		}
 	}
 }
 
 // show opens a document in the editor, or says where it is.
-func (s *Server) show(ctx context.Context, file string, focus bool) error {
+// With the focus it gets the cursor at its line, if that is not 0.
+func (s *Server) show(ctx context.Context, file string, focus bool, line int) error {
 	if !s.client.showDoc {
 		s.showMessage(ctx, protocol.MessageTypeInfo, "Redline: open "+file)
 		return nil
@@ -72,29 +75,39 @@ func (s *Server) show(ctx context.Context, file string, focus bool) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	var res protocol.ShowDocumentResult
-	err := s.conn.Call(ctx, "window/showDocument", &protocol.ShowDocumentParams{URI: uri.File(file), TakeFocus: &focus}, &res)
+	p := protocol.ShowDocumentParams{URI: uri.File(file), TakeFocus: &focus}
+	if line > 0 {
+		at := protocol.Position{Line: uint32(line)}
+		p.Selection = &protocol.Range{Start: at, End: at}
+	}
+	err := s.conn.Call(ctx, "window/showDocument", &p, &res)
 	if err != nil || !res.Success {
 		s.showMessage(ctx, protocol.MessageTypeInfo, "Redline: open "+file)
 	}
 	return nil
 }
 
-// showDiff opens the unified diff of p in the editor, without taking the focus. There
-// is one such file; a newer difference takes the place of the one before.
+// showDiff opens the unified diff of what is undecided in p in the editor, without
+// taking the focus.
 func (s *Server) showDiff(ctx context.Context, p *workspace.Proposal) error {
 	dir, err := s.folder()
 	if err != nil {
 		return err
 	}
-	text := s.encoder().unified(p, func(h *workspace.Hunk) bool { return h.State == workspace.Pending })
-	file := filepath.Join(dir, fmt.Sprintf("proposal-%d.diff", os.Getpid()))
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+	diff := s.encoder().newDiffDocument(p)
+	s.docs.mu.Lock()
+	known := s.docs.diffs
+	if n := len(known); n > 0 && known[n-1].proposal == p.ID && known[n-1].text == diff.text {
+		diff = known[n-1]
+	} else {
+		diff.file = filepath.Join(dir, diffName(os.Getpid(), n+1))
+		s.docs.diffs = append(known, diff)
+	}
+	s.docs.mu.Unlock()
+	if err := os.WriteFile(diff.file, []byte(diff.text), 0o600); err != nil {
 		return fmt.Errorf("write the difference: %w", err)
 	}
-	s.docs.mu.Lock()
-	s.docs.diff = file
-	s.docs.mu.Unlock()
-	return s.show(ctx, file, false)
+	return s.show(ctx, diff.file, false, 0)
 }
 
 // commandShowDiff shows the difference of the open proposal that is named, or of the

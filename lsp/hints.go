@@ -3,6 +3,7 @@ package lsp
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -52,10 +53,13 @@ func (s *Server) hint() {
 				}
 				d.Diagnostics = append(d.Diagnostics, protocol.Diagnostic{
 					Range: m.rng(h.Start, h.End), Severity: protocol.DiagnosticSeverityHint,
-					Source: protocol.NewOptional(hintSource), Message: protocol.String(hintText(p, f, h)),
+					Source: protocol.NewOptional(hintSource), Message: protocol.String(hintText(e.snapshot.Rel, f, h)),
 				})
 			}
 		}
+	}
+	for u, d := range s.diffHints() {
+		now[u] = d
 	}
 	for u := range s.hints.shown {
 		if now[u] == nil {
@@ -91,22 +95,90 @@ func (s *Server) hint() {
 	}
 }
 
-// hintText says in a few lines what a hunk would do.
-func hintText(p *workspace.Proposal, f *workspace.FileChange, h *workspace.Hunk) string {
+// diffHints marks what is undecided in the differences that are open in the editor.
+func (s *Server) diffHints() map[uri.URI]*protocol.PublishDiagnosticsParams {
+	s.docs.mu.Lock()
+	diffs := slices.Clone(s.docs.diffs)
+	s.docs.mu.Unlock()
+	out := map[uri.URI]*protocol.PublishDiagnosticsParams{}
+	snap := s.ws.Snapshot()
+	for _, d := range diffs {
+		doc, open := snap.DocumentByKey(workspace.Key(d.file))
+		if !open {
+			continue
+		}
+		params := &protocol.PublishDiagnosticsParams{URI: uri.URI(doc.URI), Version: protocol.NewOptional(doc.Version)}
+		for _, h := range s.diffHunks(d) {
+			params.Diagnostics = append(params.Diagnostics, protocol.Diagnostic{
+				Range: h.rng, Severity: protocol.DiagnosticSeverityHint,
+				Source: protocol.NewOptional(hintSource), Message: protocol.String("Redline: undecided"),
+			})
+		}
+		if len(params.Diagnostics) > 0 {
+			out[params.URI] = params
+		}
+	}
+	return out
+}
+
+// hintText says what a hunk would do: on its first line if that is enough, because that
+// is all that many editors show.
+func hintText(rel func(string) string, f *workspace.FileChange, h *workspace.Hunk) string {
 	if h.Whole {
 		switch f.Op {
 		case workspace.OpDelete:
 			return "Redline proposes to delete this file."
 		case workspace.OpRename:
-			return "Redline proposes to rename this file to " + f.NewPath + "."
+			return "Redline proposes to rename this file to " + rel(f.NewPath) + "."
+		case workspace.OpCreate:
+			return "Redline proposes this new file:\n" + firstLines(h.New)
 		}
 	}
 	if h.New == "" {
-		return "Redline proposes to remove this (" + p.Title + ")."
+		return "Redline proposes to remove " + these(h.Old) + "."
 	}
-	lines := strings.SplitAfterN(h.New, "\n", 6)
+	text := firstLines(h.New)
+	if !strings.Contains(text, "\n") {
+		text = strings.TrimSpace(text)
+		if h.Old == "" {
+			return "Redline proposes to insert: " + text
+		}
+		return "Redline proposes: " + text
+	}
+	if h.Old == "" {
+		return "Redline proposes to insert:\n" + text
+	}
+	return "Redline proposes:\n" + text
+}
+
+func these(lines string) string {
+	if n := strings.Count(strings.TrimSuffix(lines, "\n"), "\n") + 1; n > 1 {
+		return fmt.Sprintf("these %d lines", n)
+	}
+	return "this line"
+}
+
+// firstLines returns the first lines of a text, without the indentation they share.
+func firstLines(text string) string {
+	lines := strings.SplitAfterN(text, "\n", 6)
 	if len(lines) == 6 {
 		lines[5] = "…"
 	}
-	return "Redline proposes (" + p.Title + "):\n" + strings.TrimRight(strings.Join(lines, ""), "\r\n")
+	indent := ""
+	for i, l := range lines {
+		if l == "…" || strings.TrimSpace(l) == "" {
+			continue
+		}
+		own := l[:len(l)-len(strings.TrimLeft(l, " \t"))]
+		for i > 0 && !strings.HasPrefix(own, indent) {
+			indent = indent[:len(indent)-1]
+		}
+		if i == 0 {
+			indent = own
+		}
+	}
+	for i, l := range lines {
+		lines[i] = strings.TrimPrefix(l, indent)
+	}
+	return strings.TrimRight(strings.Join(lines, ""), "\r\n")
 }

@@ -60,7 +60,8 @@ func (s *Server) shutdown(context.Context, *Empty) (*Empty, error) { return nil,
 
 // declared reads the client's capabilities.
 func declared(p *protocol.InitializeParams) client {
-	c := client{encoding: protocol.PositionEncodingKindUTF16, oneFile: strings.HasPrefix(p.ClientInfo.Name, "Neovim")}
+	name, _, _ := strings.Cut(strings.ToLower(p.ClientInfo.Name), " ")
+	c := client{encoding: protocol.PositionEncodingKindUTF16, name: name, oneFile: strings.HasPrefix(p.ClientInfo.Name, "Neovim")}
 	caps := p.Capabilities
 	if g := caps.General; g != nil && slices.Contains(g.PositionEncodings, protocol.PositionEncodingKindUTF8) {
 		c.encoding = protocol.PositionEncodingKindUTF8
@@ -78,7 +79,7 @@ func declared(p *protocol.InitializeParams) client {
 	}
 	if w := caps.Window; w != nil {
 		c.progress = w.WorkDoneProgress != nil && *w.WorkDoneProgress
-		c.showDoc = w.ShowDocument != nil && w.ShowDocument.Support
+		c.showDoc = w.ShowDocument != nil && w.ShowDocument.Support || c.name == editorHelix // 25.01 can, but does not say so
 	}
 	var exp struct {
 		Redline *clientExt `json:"redline"`

@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -45,7 +46,7 @@ func (s *Server) reviewPlain(ctx context.Context, rv *review, p *workspace.Propo
 	case reviewMessage:
 		err = s.reviewByMessage(ctx, rv, p)
 	case reviewCodeAction:
-		// The user decides with code actions or commands.
+		s.showMessage(ctx, protocol.MessageTypeInfo, s.howToDecide(p))
 	}
 	if err != nil && ctx.Err() == nil {
 		s.log.Warn("review", zap.String("way", way), zap.Error(err))
@@ -90,11 +91,12 @@ func (s *Server) applyConfirmed(ctx context.Context, p *workspace.Proposal, upda
 	return nil
 }
 
-// The answers to a message request.
+// The answers to a message request. The harmless one is the first: some editors take
+// the first one when the user, who was typing, happens to press Enter.
 const (
+	actionReview = "Review"
 	actionApply  = "Apply all"
 	actionReject = "Reject"
-	actionReview = "Review"
 )
 
 // oneMessage waits until no other message request is shown. Call done when this one
@@ -108,8 +110,9 @@ func (s *Server) oneMessage(ctx context.Context) (done func(), err error) {
 	}
 }
 
-// reviewByMessage asks with window/showMessageRequest. No answer is a rejection; a
-// client that cannot show one is left with the commands and code actions.
+// reviewByMessage asks with window/showMessageRequest. No answer in time is a
+// rejection. A user who wants to look first, or sends the message away, and a client that
+// cannot show one, are left with the code actions and commands.
 func (s *Server) reviewByMessage(ctx context.Context, rv *review, p *workspace.Proposal) error {
 	done, err := s.oneMessage(ctx)
 	if err != nil {
@@ -119,50 +122,35 @@ func (s *Server) reviewByMessage(ctx context.Context, rv *review, p *workspace.P
 	review := ctx
 	ctx, cancel := context.WithTimeout(ctx, s.timing.Review)
 	defer cancel()
-	actions := []protocol.MessageActionItem{{Title: actionApply}, {Title: actionReject}, {Title: actionReview}}
-	for {
-		var item *protocol.MessageActionItem
-		err := s.conn.Call(ctx, "window/showMessageRequest", &protocol.ShowMessageRequestParams{
-			Type: protocol.MessageTypeInfo, Message: s.summary(p), Actions: actions,
-		}, &item)
-		var peer *rpc.Error
-		switch {
-		case asError(err, &peer):
-			s.showMessage(ctx, protocol.MessageTypeInfo, "Redline proposes: "+p.Title+". Accept or reject it with the code actions, or the commands redline.accept and redline.reject.")
-			return nil
-		case err != nil:
-			return rv.decide(review, 0, rejectAll("nobody answered"))
-		case item == nil:
-			return rv.decide(ctx, 0, rejectAll("dismissed without an answer"))
+	var item *protocol.MessageActionItem
+	err = s.conn.Call(ctx, "window/showMessageRequest", &protocol.ShowMessageRequestParams{
+		Type: protocol.MessageTypeInfo, Message: s.summary(p),
+		Actions: []protocol.MessageActionItem{{Title: actionReview}, {Title: actionApply}, {Title: actionReject}},
+	}, &item)
+	var peer *rpc.Error
+	switch {
+	case asError(err, &peer), err == nil && item == nil:
+		s.showMessage(ctx, protocol.MessageTypeInfo, s.howToDecide(p))
+		return nil
+	case err != nil:
+		return rv.decide(review, 0, rejectAll("nobody answered"))
+	}
+	switch item.Title {
+	case actionApply:
+		return rv.decide(ctx, 0, []HunkDecision{{Target: Target{All: true}, Decision: "accept"}})
+	case actionReview:
+		if err := s.showDiff(ctx, p); err != nil {
+			s.showMessage(ctx, protocol.MessageTypeWarning, "Redline cannot show the difference: "+err.Error())
 		}
-		switch item.Title {
-		case actionApply:
-			return rv.decide(ctx, 0, []HunkDecision{{Target: Target{All: true}, Decision: "accept"}})
-		case actionReview:
-			if err := s.showDiff(ctx, p); err != nil {
-				s.showMessage(ctx, protocol.MessageTypeWarning, "Redline cannot show the difference: "+err.Error())
-			}
-			actions = actions[:2]
-		default:
-			return rv.decide(ctx, 0, rejectAll(""))
-		}
+		s.showMessage(ctx, protocol.MessageTypeInfo, s.howToDecide(p))
+		return nil
+	default:
+		return rv.decide(ctx, 0, rejectAll(""))
 	}
 }
 
 func rejectAll(reason string) []HunkDecision {
 	return []HunkDecision{{Target: Target{All: true}, Decision: "reject", Reason: reason}}
-}
-
-// summary says in a few lines what p would change.
-func (s *Server) summary(p *workspace.Proposal) string {
-	snap := s.ws.Snapshot()
-	var b strings.Builder
-	fmt.Fprintf(&b, "Redline: %s", p.Title)
-	for _, f := range p.Files {
-		added, removed := f.Stat()
-		fmt.Fprintf(&b, "\n%s +%d -%d", snap.Rel(f.Path), added, removed)
-	}
-	return b.String()
 }
 
 func (s *Server) showMessage(ctx context.Context, t protocol.MessageType, text string) {
@@ -182,43 +170,63 @@ type plainTurn struct {
 func (s *Server) plainEvent(x *session, ev agent.Event) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	piece := x.talk.said(s, ev.Body)
 	switch b := ev.Body.(type) {
 	case agent.TurnStarted:
 		x.plain = &plainTurn{}
 		if s.client.progress {
-			x.plain.progress = s.startProgress(quoted(ev.TurnID), "Redline", true)
+			x.plain.progress = s.startProgress(s.progressToken(ev.TurnID), "Redline", true)
 		}
 	case agent.MessageDelta:
 		if x.plain != nil {
-			piece := x.plain.answer.Add(b)
-			if x.chat != nil {
-				x.chat.add(piece)
-			}
+			piece = x.talk.add(x.plain.answer.Add(b))
 		}
 	case agent.ToolUpdated:
 		if x.plain != nil && x.plain.progress != nil && b.Status == agent.CallRunning {
-			x.plain.progress.report(b.Name + " " + b.Title)
+			x.plain.progress.report(cmp.Or(b.Title, b.Name))
 		}
-	case agent.TurnEnded:
-		if x.plain == nil {
-			return
+	case agent.ProposalUpdated:
+		if x.plain != nil && x.plain.progress != nil && b.Proposal.State == workspace.Open && b.Proposal.Pending() {
+			x.plain.progress.report("waits for your decision on " + s.changes(b.Proposal))
 		}
-		if x.chat != nil {
-			defer func(t *chatTurn) { x.chat = nil; t.end(b) }(x.chat)
-		}
-		if x.plain.progress != nil {
-			x.plain.progress.end()
-		}
-		switch {
-		case b.Status == agent.Failed || b.Status == agent.Limit:
-			s.showMessage(s.root, protocol.MessageTypeError, "Redline: "+b.Err.Error())
-		case b.Status == agent.Completed:
-			if text := strings.TrimSpace(x.plain.answer.String()); text != "" && x.chat == nil {
-				s.showMessage(s.root, protocol.MessageTypeInfo, text)
-			}
-		}
-		x.plain = nil
 	}
+	if x.chat != nil && piece != "" {
+		x.chat.add(piece)
+	}
+	if end, ok := ev.Body.(agent.TurnEnded); ok && x.plain != nil {
+		s.plainEnd(x, end)
+	}
+}
+
+// progressToken returns the token of a turn's progress. Helix 25.01 shows it to the user,
+// and none can cancel by it.
+func (s *Server) progressToken(turnID string) json.RawMessage {
+	if s.client.name != editorHelix {
+		return quoted(turnID)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.turns++
+	return quoted(fmt.Sprintf("redline %d", s.turns))
+}
+
+// plainEnd shows how the turn of x ended. The caller holds x.mu.
+func (s *Server) plainEnd(x *session, end agent.TurnEnded) {
+	if x.plain.progress != nil {
+		x.plain.progress.end()
+	}
+	switch {
+	case end.Status == agent.Failed || end.Status == agent.Limit:
+		s.showMessage(s.root, protocol.MessageTypeError, "Redline: "+end.Err.Error())
+	case end.Status == agent.Completed && x.chat == nil:
+		if text := strings.TrimSpace(x.plain.answer.String()); text != "" {
+			s.showMessage(s.root, protocol.MessageTypeInfo, s.answerText(text))
+		}
+	}
+	if x.chat != nil {
+		x.chat.end()
+	}
+	x.plain, x.chat = nil, nil
 }
 
 // progressCancel stops the turn whose progress the user cancelled.

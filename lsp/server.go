@@ -173,7 +173,11 @@ type Server struct {
 	logins    int      // there have been
 	docs      documents
 	chats     map[string]string // session of each chat document, by its key
+	questions []*question       // that clients without a plugin are asked now
+	asked     int               // questions there have been
+	turns     int               // of plain clients there have been
 	hints     hints
+	arriving  changeOrder
 	settings  *loaded                  // once asked for
 	loading   map[string]chan struct{} // sessions being read from the disk; closed when done
 
@@ -190,9 +194,10 @@ type Server struct {
 // client is what the client declared.
 type client struct {
 	encoding    protocol.PositionEncodingKind
-	knowsUs     bool // capabilities.experimental.redline is there
-	proposals   bool // it reviews with agent/proposal/resolve
-	annotations bool // workspaceEdit.changeAnnotationSupport
+	name        string // of the editors that need something of their own, as below
+	knowsUs     bool   // capabilities.experimental.redline is there
+	proposals   bool   // it reviews with agent/proposal/resolve
+	annotations bool   // workspaceEdit.changeAnnotationSupport
 	editor      editorExt
 	create      bool  // workspaceEdit.resourceOperations has create
 	rename      bool  // … rename
@@ -208,6 +213,12 @@ type client struct {
 	// only, and that creating a file empties one that is there: Neovim, up to 0.12.
 	oneFile bool
 }
+
+// The editors whose ways without a plugin are known, by the first word, in lower case, of the name they give.
+const (
+	editorHelix = "helix"
+	editorEglot = "eglot"
+)
 
 // Serve speaks with the client over rw until the connection ends and returns the
 // code that the process should exit with. When it returns nothing runs any more.
@@ -319,6 +330,7 @@ type session struct {
 	mu    sync.Mutex
 	plain *plainTurn // the running turn of a plain client
 	chat  *chatTurn  // its answer goes to the chat document; nil when it does not
+	talk  talk       // all of it so far, for plain clients
 }
 
 func (s *Server) session(id string) (*session, error) {

@@ -35,10 +35,14 @@ type didOpenParams struct {
 func (s *Server) didOpen(_ context.Context, p *didOpenParams) error {
 	u := strings.Clone(p.TextDocument.URI)
 	key, path := keyOf(u)
+	s.forgetHeld(key)
 	s.ws.Put(&workspace.Document{
 		Key: key, URI: u, Path: path, Version: p.TextDocument.Version,
 		Language: strings.Clone(p.TextDocument.LanguageID), Text: strings.Clone(p.TextDocument.Text),
 	})
+	if s.diffAt(u) != nil {
+		s.hint()
+	}
 	return nil
 }
 
@@ -57,6 +61,14 @@ type didChangeParams struct {
 
 func (s *Server) didChange(_ context.Context, p *didChangeParams) error {
 	key, _ := keyOf(p.TextDocument.URI)
+	if s.client.name == editorHelix {
+		return s.inOrder(key, p)
+	}
+	return s.change(key, p)
+}
+
+// change applies a change to the document it is of.
+func (s *Server) change(key string, p *didChangeParams) error {
 	d, ok := s.ws.Snapshot().DocumentByKey(key)
 	if !ok {
 		return fmt.Errorf("change of %s, which is not open", p.TextDocument.URI)
@@ -82,6 +94,7 @@ func (s *Server) didChange(_ context.Context, p *didChangeParams) error {
 
 func (s *Server) didClose(_ context.Context, p *protocol.DidCloseTextDocumentParams) error {
 	key, _ := keyOf(string(p.TextDocument.URI))
+	s.forgetHeld(key)
 	s.ws.Drop(key)
 	return nil
 }
