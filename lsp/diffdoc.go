@@ -33,6 +33,9 @@ func (e *encoder) newDiffDocument(p *workspace.Proposal) *diffDocument {
 	pending := func(h *workspace.Hunk) bool { return h.State == workspace.Pending }
 	for _, f := range p.Files {
 		text := e.unified(&workspace.Proposal{Files: []*workspace.FileChange{f}}, pending)
+		if text == "" {
+			continue
+		}
 		d.text += text
 		d.lines = append(d.lines, diffLines(f, text)...)
 	}
