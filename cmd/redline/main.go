@@ -57,6 +57,7 @@ func commands() []command {
 		{"trust", "[list | add | parent | deny | remove] [DIR]", "the folders you trust", runTrust},
 		{"auth", "login | status | logout", "sign in to the model's service, and out", runAuth},
 		{"inspect", "FILE", "a trace or a recording, as Markdown", runInspect},
+		{"schema", "", "the methods and events beyond LSP, as JSON Schema", runSchema},
 		{"doctor", "[--online]", "what redline finds here, and what is wrong", runDoctor},
 		{"version", "", "print the version", runVersion},
 	}

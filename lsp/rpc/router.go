@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 )
 
@@ -25,8 +26,9 @@ type Router struct {
 }
 
 type route struct {
-	mode Mode
-	call func(ctx context.Context, params []byte) (any, error)
+	mode           Mode
+	call           func(ctx context.Context, params []byte) (any, error)
+	params, result reflect.Type // result is nil for a notification
 }
 
 // NewRouter returns an empty Router.
@@ -47,7 +49,7 @@ func Handle[P, R any](r *Router, method string, mode Mode, fn func(ctx context.C
 	if method == methodInitialize && mode != Inline {
 		panic("rpc: initialize must be handled inline")
 	}
-	r.add(r.requests, method, route{mode, func(ctx context.Context, raw []byte) (any, error) {
+	r.add(r.requests, method, route{mode: mode, params: reflect.TypeFor[P](), result: reflect.TypeFor[R](), call: func(ctx context.Context, raw []byte) (any, error) {
 		p, err := decodeParams[P](raw)
 		if err != nil {
 			return nil, err
@@ -59,7 +61,7 @@ func Handle[P, R any](r *Router, method string, mode Mode, fn func(ctx context.C
 // HandleNotify registers the handler of a notification. An error of the handler
 // is logged; there is nobody to answer.
 func HandleNotify[P any](r *Router, method string, mode Mode, fn func(ctx context.Context, params *P) error) {
-	r.add(r.notices, method, route{mode, func(ctx context.Context, raw []byte) (any, error) {
+	r.add(r.notices, method, route{mode: mode, params: reflect.TypeFor[P](), call: func(ctx context.Context, raw []byte) (any, error) {
 		p, err := decodeParams[P](raw)
 		if err != nil {
 			return nil, err
@@ -78,4 +80,11 @@ func (r *Router) add(m map[string]route, method string, rt route) {
 // Methods returns the registered requests and notifications, each sorted.
 func (r *Router) Methods() (requests, notifications []string) {
 	return slices.Sorted(maps.Keys(r.requests)), slices.Sorted(maps.Keys(r.notices))
+}
+
+// Types returns the types of a request's parameters and result, as they were given to
+// [Handle]; nil for a method that is no request.
+func (r *Router) Types(method string) (params, result reflect.Type) {
+	rt := r.requests[method]
+	return rt.params, rt.result
 }

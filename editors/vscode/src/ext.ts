@@ -23,10 +23,14 @@ export interface SessionInfo {
   folders: URI[];
   mode: Mode;
   model: string;
+  /** When edits are reviewed: after each step of the model, or once a turn. */
+  reviewAt?: "step" | "turn";
+  /** RFC 3339. */
   createdAt: string;
   updatedAt: string;
   turns: number;
   lastSeq: number;
+  running?: boolean;
 }
 
 export interface ContextItem {
@@ -91,6 +95,83 @@ export interface Usage {
   thoughtTokens?: number;
   totalTokens?: number;
   requests?: number;
+  /** An estimate in US dollars; absent when nobody pays by the token, or a price is not known. */
+  costUsd?: number;
+}
+
+/** What a session used; contextTokens of contextWindow are taken up by the conversation, 0: not known yet. */
+export interface UsageInfo extends Usage {
+  contextTokens: number;
+  contextWindow: number;
+  models: ({ model: string } & Usage)[];
+  pricesOf?: string;
+}
+
+export interface Model {
+  name: string;
+  displayName?: string;
+  inputTokenLimit?: number;
+  outputTokenLimit?: number;
+  thinking?: boolean;
+  /** In US dollars for a million tokens. */
+  price?: { input: number; cached: number; output: number };
+}
+
+/** The models; aliases stand for some of them, message says why the service could not be asked. */
+export interface ModelList {
+  models: Model[];
+  aliases: Record<string, string>;
+  current: string;
+  message?: string;
+}
+
+/** A custom prompt: a text may begin with "/name". */
+export interface CommandInfo {
+  name: string;
+  description?: string;
+  /** user, project, or mcp:SERVER. */
+  source: string;
+  args?: { name: string; description?: string; required?: boolean }[];
+}
+
+/** A state that one can go back to: before a turn, or before an earlier way back, which has no turn. */
+export interface Checkpoint {
+  checkpointId: string;
+  sessionId: string;
+  turnId?: string;
+  title: string;
+  createdAt: string;
+  /** That edits changed since. */
+  files: URI[];
+}
+
+export type CheckpointScope = "files" | "conversation" | "both";
+
+/** What a restore changes, or has changed, and what stays. */
+export interface CheckpointResult {
+  edit: unknown;
+  diff: string;
+  skipped: URI[];
+  reasons?: Record<URI, string>;
+  commands?: string[];
+  undoCheckpointId?: string;
+}
+
+/** A command that was left running. */
+export interface ProcessInfo {
+  pid: number;
+  command: string;
+  directory: string;
+  startedAt: string;
+  logFile?: string;
+  running: boolean;
+}
+
+/** Whether the workspace's folders are trusted, and what does not count as they are not. */
+export interface TrustStatus {
+  trusted: boolean;
+  leftOut?: string[];
+  message?: string;
 }
 
 export type ToolStatus = "pending" | "confirming" | "running" | "completed" | "failed" | "rejected" | "cancelled";
@@ -114,9 +195,8 @@ export interface ToolUpdate {
 }
 
 export interface PlanEntry {
-  content?: string;
-  text?: string;
-  status?: string;
+  content: string;
+  status: "pending" | "in_progress" | "completed" | "cancelled";
 }
 
 export type Event =
@@ -128,12 +208,13 @@ export type Event =
   | ({ type: "tool/updated" } & ToolUpdate)
   | { type: "tool/output"; callId: string; text: string }
   | { type: "proposal/updated"; proposal: Proposal }
-  | { type: "checkpoint/created"; checkpoint: unknown }
+  | { type: "checkpoint/created"; checkpoint: Checkpoint }
   | { type: "plan/updated"; entries: PlanEntry[] }
   | { type: "usage/updated"; usage: Usage }
   | { type: "retry"; attempt: number; delayMs: number; reason: string }
   | { type: "model/changed"; model: string; reason: string }
   | { type: "loop/detected"; kind: string }
+  | { type: "history/compressed"; tokensBefore: number; tokensAfter: number; automatic: boolean }
   | { type: "notice"; level: "info" | "warning" | "error"; text: string };
 
 export interface EventParams {
@@ -193,6 +274,10 @@ export interface AuthLoginParams {
 /** The methods by what they do; a name is written once. */
 export const method = {
   sessionNew: "agent/session/new",
+  sessionList: "agent/session/list",
+  sessionFork: "agent/session/fork",
+  sessionDelete: "agent/session/delete",
+  sessionCompress: "agent/session/compress",
   sessionResume: "agent/session/resume",
   sessionConfigure: "agent/session/configure",
   sessionClose: "agent/session/close",
@@ -202,14 +287,32 @@ export const method = {
   proposalList: "agent/proposal/list",
   proposalGet: "agent/proposal/get",
   proposalResolve: "agent/proposal/resolve",
+  proposalRevert: "agent/proposal/revert",
   authStatus: "agent/auth/status",
   authLogin: "agent/auth/login",
   authComplete: "agent/auth/complete",
   authLogout: "agent/auth/logout",
   trustSet: "agent/trust/set",
+  checkpointList: "agent/checkpoint/list",
+  checkpointPreview: "agent/checkpoint/preview",
+  checkpointRestore: "agent/checkpoint/restore",
+  modelList: "agent/model/list",
+  toolList: "agent/tool/list",
+  commandList: "agent/command/list",
+  memoryList: "agent/memory/list",
+  usageGet: "agent/usage/get",
+  processList: "agent/process/list",
+  processStop: "agent/process/stop",
   event: "agent/event",
   approve: "agent/approve",
   ask: "agent/ask",
+  save: "editor/save",
+  diagnostics: "editor/diagnostics",
+  definition: "editor/definition",
+  references: "editor/references",
+  hover: "editor/hover",
+  symbols: "editor/symbols",
+  rename: "editor/rename",
 } as const;
 
 /** JSON-RPC error codes that a client reacts to (WIRE.md §3). */

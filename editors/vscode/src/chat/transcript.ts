@@ -182,7 +182,7 @@ export class Transcript {
         this.put({
           kind: "plan",
           id: `plan:${turnId ?? ""}`,
-          entries: e.entries.map((x) => ({ text: x.content ?? x.text ?? "", status: x.status ?? "pending" })),
+          entries: e.entries.map((x) => ({ text: x.content, status: x.status })),
         });
         break;
       case "retry":
