@@ -188,7 +188,7 @@ function Transcript:event(ev)
   elseif t == 'plan/updated' then
     local lines = {}
     for _, e in ipairs(ev.entries or {}) do
-      lines[#lines + 1] = ('- [%s] %s'):format(e.status == 'completed' and 'x' or ' ', e.content
+      lines[#lines + 1] = ('- [%s] %s'):format(e.status == 'completed' and 'x' or ' ', e.content)
     end
     local block = self.by.plan
     if block then
