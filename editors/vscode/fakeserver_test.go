@@ -109,7 +109,7 @@ func serveFake(in io.Reader, out io.Writer, path string) error {
 			}
 			continue
 		case "initialize":
-			result = json.RawMessage(`{"serverInfo":{"name":"redline"},"capabilities":{"textDocumentSync":{"openClose":true,"change":2}}}`)
+			result = json.RawMessage(`{"serverInfo":{"name":"redline"},"capabilities":{"experimental":{"redline":{"version":1,"minVersion":1}},"textDocumentSync":{"openClose":true,"change":2}}}`)
 			if _, err := fmt.Fprintf(log, "%s\n", m.Params); err != nil {
 				return err
 			}

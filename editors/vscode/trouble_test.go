@@ -56,8 +56,8 @@ func TestVSCodeNoServer(t *testing.T) {
 	w.shot("2-setting")
 }
 
-// TestVSCodeServerDies kills the server in the middle of a review: the chat says so,
-// what it proposed is gone from the editor, and the next prompt works.
+// TestVSCodeServerDies kills the server in the middle of a review: it is started again,
+// the session goes on, and what it had proposed is there to decide on.
 func TestVSCodeServerDies(t *testing.T) {
 	installed(t)
 	dir := workspace(t, map[string]string{"a.txt": "one\ntwo\n"})
@@ -79,14 +79,19 @@ func TestVSCodeServerDies(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	w.waitChat(".notice.error", "ended in the middle of the turn")
-	w.waitChat(".proposal.closed .verdict", "Withdrawn")
+	w.waitChat(".notice.warning", "ended in the middle of the turn")
+	w.waitChat(".notice", "Stopped.") // as the resumed session tells
+	w.inView(".review-widget", "Change 1 of 1")
+	w.shot("1-again")
+	w.click(`.review-widget .comment-body a:has-text("Accept")`)
 	w.gone(".review-widget")
+	w.waitEditor("2")
+	w.waitChat(".proposal.closed .verdict", "Accepted")
 	w.ask("Still there?")
 	w.waitChat(".answer", "I am back.")
-	w.shot("1-back")
-	if got := read(t, filepath.Join(dir, "a.txt")); got != "one\ntwo\n" {
-		t.Errorf("a.txt: %q", got)
+	w.shot("2-back")
+	if said := srv.Requests()[1].Last().Texts() + fmt.Sprint(srv.Requests()[1].Body.Contents); !strings.Contains(said, "accepted") {
+		t.Errorf("the model was not told of the decision: %s", said)
 	}
 }
 

@@ -1,6 +1,6 @@
 // Packs the built extension into redline-VERSION.vsix: a zip with the manifests that
 // editors expect. Only what runs goes in. usage: pack.mjs [OUT.vsix]
-import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { deflateRawSync } from "node:zlib";
 
@@ -37,13 +37,27 @@ const manifest = `<?xml version="1.0" encoding="utf-8"?>
 
 const files = new Map([["extension.vsixmanifest", Buffer.from(manifest)]]);
 const { scripts: _s, devDependencies: _d, dependencies: _p, private: _v, ...shipped } = pkg;
-files.set("extension/package.json", Buffer.from(JSON.stringify(shipped, null, 2)));
+files.set("extension/package.json", Buffer.from(JSON.stringify(shipped)));
 files.set("extension/README.md", readFileSync("README.md"));
 files.set("extension/LICENSE.txt", readFileSync("../../LICENSE"));
 for (const dir of ["dist", "media"]) {
-  for (const f of readdirSync(dir).sort()) {
-    files.set(`extension/${dir}/${f}`, readFileSync(`${dir}/${f}`));
+  for (const f of readdirSync(dir, { recursive: true, withFileTypes: true })
+    .filter((e) => e.isFile())
+    .map((e) => `${e.parentPath}/${e.name}`.replaceAll("\\", "/"))
+    .sort()) {
+    files.set(`extension/${f}`, readFileSync(f));
   }
+}
+
+// What is installed has a budget: all of it together, unpacked.
+const BUDGET = 500 * 1024;
+const size = [...files.values()].reduce((n, data) => n + data.length, 0);
+if (size > BUDGET) {
+  console.error(`the package has ${size} bytes, more than ${BUDGET}:`);
+  for (const [name, data] of [...files].sort((a, b) => b[1].length - a[1].length).slice(0, 8)) {
+    console.error(`${String(data.length).padStart(8)} ${name}`);
+  }
+  process.exit(1);
 }
 const types = { json: "application/json", js: "application/javascript", css: "text/css", svg: "image/svg+xml", png: "image/png", md: "text/markdown", txt: "text/plain", vsixmanifest: "text/xml" };
 files.set(
@@ -55,7 +69,7 @@ files.set(
   ),
 );
 writeFileSync(out, zip(files));
-console.log(`${out} ${files.size} files`);
+console.log(`${out}: ${files.size} files, ${(size / 1024).toFixed(0)} KB, packed ${(statSync(out).size / 1024).toFixed(0)} KB`);
 
 /** A zip archive with deflated entries, all dated 1980: the same input gives the same bytes. */
 function zip(entries) {

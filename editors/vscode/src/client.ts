@@ -13,9 +13,11 @@ import {
   type StaticFeature,
 } from "vscode-languageclient/node";
 import { unseenChange } from "./applyedit";
-import { config, openSetting } from "./config";
+import { config } from "./config";
+import { misfit } from "./handshake";
 import { locateServer } from "./locate";
-import type { ApiKey } from "./secrets";
+import { Restarts } from "./restarts";
+import { TraceChannel } from "./trace";
 
 /** What the server may ask of this editor (WIRE.md §2); only what is implemented is here. */
 export const capabilities = {
@@ -35,6 +37,9 @@ export const capabilities = {
     format: {},
   },
 };
+
+/** How long a program may take to answer initialize, in milliseconds; redline takes about ten. */
+const HELLO = 20_000;
 
 class Marker implements StaticFeature {
   fillClientCapabilities(caps: ClientCapabilities): void {
@@ -60,34 +65,44 @@ class QuietClient extends LanguageClient {
   }
 }
 
+/** "missing": there is no program; "failed": there is one that does not work. */
 export type ServerState = "stopped" | "starting" | "running" | "missing" | "failed";
 
 /** Called for each new connection, before it starts, to install handlers. */
 export type Wire = (client: LanguageClient) => void;
 
+/** The variables that a server is started with beside the editor's own; undefined removes one. */
+export type ServerEnv = () => Promise<Record<string, string | undefined>>;
+
 /**
- * The server process and the connection to it. It is started on first need,
- * started again when it dies (not more than four times in three minutes), and
- * says what to do when there is no program to start.
+ * The server process and the connection to it. It is started on first need, started
+ * again when it dies (later and later, and not for ever), and says what to do when
+ * there is no program, or one that does not fit.
  */
 export class Server implements vscode.Disposable {
   private client: LanguageClient | undefined;
   private starting: Promise<LanguageClient | undefined> | undefined;
-  private readonly deaths: number[] = [];
+  private readonly restarts = new Restarts();
+  private again: NodeJS.Timeout | undefined;
   private readonly changed = new vscode.EventEmitter<ServerState>();
   private readonly output: vscode.LogOutputChannel;
+  private readonly traced: TraceChannel;
   private now: ServerState = "stopped";
+  private disposed = false;
   /** Why there is no server, in words for the user. */
   problem = "";
+  /** The running server's program and version, for the user. */
+  about = "";
 
   readonly onDidChangeState = this.changed.event;
 
   constructor(
     private readonly context: vscode.ExtensionContext,
-    private readonly key: ApiKey,
+    private readonly env: ServerEnv,
     private readonly wire: Wire,
   ) {
     this.output = vscode.window.createOutputChannel("Redline", { log: true });
+    this.traced = new TraceChannel(this.output);
   }
 
   get state(): ServerState {
@@ -107,53 +122,58 @@ export class Server implements vscode.Disposable {
     if (this.client?.isRunning()) {
       return this.client;
     }
-    if (this.client?.state === State.Starting && !this.starting) {
-      // It died and is being started again by the client itself.
-      const client = this.client;
-      return client.start().then(
-        () => client,
-        () => undefined,
-      );
-    }
     this.starting ??= this.start().finally(() => (this.starting = undefined));
     return this.starting;
   }
 
   /** Sends a request to the server, starting it if need be. */
-  async request<R>(method: string, params: unknown): Promise<R> {
+  async request<R>(method: string, params: unknown, token?: vscode.CancellationToken): Promise<R> {
     const client = await this.get();
     if (!client) {
       throw new Error(this.problem);
     }
-    return client.sendRequest<R>(method, params);
+    return token ? client.sendRequest<R>(method, params, token) : client.sendRequest<R>(method, params);
   }
 
   async restart(): Promise<void> {
     await this.starting;
-    this.deaths.length = 0;
+    this.restarts.forget();
     await this.stop();
     await this.get();
   }
 
   dispose(): void {
+    this.disposed = true;
     void this.stop();
     this.changed.dispose();
+    this.traced.dispose();
     this.output.dispose();
   }
 
   /** Ends the server; the editor waits for it when it shuts down. */
   async stop(): Promise<void> {
+    clearTimeout(this.again);
     const client = this.client;
     this.client = undefined;
+    await this.end(client);
+    this.set("stopped");
+  }
+
+  private async end(client: LanguageClient | undefined): Promise<void> {
     if (client?.needsStop()) {
       await client.stop(2000).catch((e: unknown) => this.log(`stop: ${String(e)}`));
     }
     await client?.dispose().catch(() => undefined);
-    this.set("stopped");
   }
 
   private set(state: ServerState, problem = ""): void {
+    if (this.disposed) {
+      return;
+    }
     this.problem = problem;
+    if (problem) {
+      this.output.error(problem);
+    }
     if (this.now !== state) {
       this.now = state;
       this.changed.fire(state);
@@ -161,8 +181,9 @@ export class Server implements vscode.Disposable {
   }
 
   private async start(): Promise<LanguageClient | undefined> {
+    clearTimeout(this.again);
     const setting = config.serverPath();
-    const folder = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath;
+    const folder = vscode.workspace.workspaceFolders?.find((f) => f.uri.scheme === "file")?.uri.fsPath;
     const program = locateServer({
       setting,
       extensionDir: this.context.extensionPath,
@@ -171,41 +192,73 @@ export class Server implements vscode.Disposable {
       platform: process.platform,
     });
     if (!program) {
-      this.reportMissing(setting);
+      this.set(
+        "missing",
+        setting
+          ? `There is no program at "${setting}" (setting redline.server.path).`
+          : "The redline program was not found: not beside the extension, not in PATH, not where `go install` puts it.",
+      );
       return undefined;
     }
     await this.client?.dispose().catch(() => undefined);
     this.set("starting");
-    const options = { env: { ...process.env, ...(await this.key.env()) }, ...(folder ? { cwd: folder } : {}) };
-    const run = { command: program, args: ["serve", ...config.serverArgs()], options };
-    const client = new QuietClient("redline", "Redline", run satisfies ServerOptions, this.options());
+    const env = Object.fromEntries(Object.entries({ ...process.env, ...(await this.env()) }).filter(([, v]) => v !== undefined));
+    const args = ["serve", ...(config.shared() ? ["--remote", "auto"] : []), ...config.serverArgs()];
+    const run = { command: program, args, options: { env, ...(folder ? { cwd: folder } : {}) } };
+    const client = new QuietClient("redline", "Redline", run satisfies ServerOptions, this.options(() => this.died(client)));
     client.registerFeature(new Marker());
     this.wire(client);
-    client.onDidChangeState((e) => {
-      if (this.client === client && e.newState === State.Running) {
-        this.set("running");
-      } else if (this.client === client && e.newState === State.Starting) {
-        this.set("starting");
-      }
-    });
     this.client = client;
-    this.log(`start ${program} ${run.args.join(" ")}`);
+    this.log(`start ${program} ${args.join(" ")}`);
     try {
-      await client.start();
+      await inTime(client.start(), HELLO, `it did not answer in ${HELLO / 1000} seconds`);
     } catch (e) {
-      this.set("failed", `The redline server could not be started: ${e instanceof Error ? e.message : String(e)}`);
-      this.log(this.problem);
+      this.client = undefined;
+      void this.end(client);
+      this.set("failed", `${program} could not be started as the redline server: ${e instanceof Error ? e.message : String(e)}`);
       return undefined;
     }
+    const hello = client.initializeResult;
+    const wrong = hello ? misfit(program, hello) : undefined;
+    if (wrong) {
+      this.client = undefined;
+      await this.end(client);
+      this.set("failed", wrong);
+      return undefined;
+    }
+    this.about = `${program}, version ${hello?.serverInfo?.version ?? "unknown"}`;
+    this.log(`running: ${this.about}`);
     this.set("running");
     return client;
   }
 
-  private options(): LanguageClientOptions {
+  /** A client that ran is closed though nobody asked for it: its process ended. */
+  private died(client: LanguageClient): void {
+    if (this.client !== client || client.state !== State.Running) {
+      return; // stopped by us, or it never ran, which start tells
+    }
+    this.client = undefined;
+    const wait = this.restarts.died(Date.now());
+    if (wait === undefined) {
+      this.set("failed", "The redline server ended five times in three minutes and is not started again. The log says more.");
+      return;
+    }
+    this.log(`the server ended; it is started again${wait ? ` in ${wait / 1000} s` : ""}`);
+    this.set("starting");
+    this.again = setTimeout(() => {
+      void this.end(client);
+      void this.get();
+    }, wait);
+  }
+
+  private options(died: () => void): LanguageClientOptions {
     return {
       // Every document: the agent reads what is in the buffers, saved or not.
       documentSelector: [{ scheme: "file" }, { scheme: "untitled" }],
       middleware: {
+        // The server's fix for a problem is ours (actions.ts), with more beside it.
+        provideCodeActions: async (document, range, context, token, next) =>
+          (await next(document, range, context, token))?.filter((a) => a.command === undefined || (typeof a.command === "object" && a.command.command !== "redline.fix")),
         workspace: {
           handleApplyEdit: (params, next) => {
             const failureReason = unseenChange(params);
@@ -214,53 +267,26 @@ export class Server implements vscode.Disposable {
         },
       },
       outputChannel: this.output,
+      traceOutputChannel: this.traced,
       revealOutputChannelOn: RevealOutputChannelOn.Never,
       initializationFailedHandler: () => false,
       errorHandler: {
-        error: () => ({ action: ErrorAction.Continue }),
+        error: () => ({ action: ErrorAction.Continue, handled: true }),
         closed: () => {
-          const now = Date.now();
-          this.deaths.push(now);
-          while (this.deaths[0] !== undefined && now - this.deaths[0] > 3 * 60_000) {
-            this.deaths.shift();
-          }
-          if (this.deaths.length <= 4) {
-            return { action: CloseAction.Restart, handled: true };
-          }
-          this.set("failed", "The redline server ended five times in three minutes and is not started again.");
-          void this.offer(this.problem, ["Restart", "Show Log"]);
+          died();
           return { action: CloseAction.DoNotRestart, handled: true };
         },
       },
     };
   }
+}
 
-  private reportMissing(setting: string): void {
-    const first = this.now !== "missing";
-    this.set(
-      "missing",
-      setting
-        ? `There is no program at "${setting}" (setting redline.server.path).`
-        : "The redline program was not found: not in PATH, not where `go install` puts it. Set its path, or install it.",
-    );
-    this.log(this.problem);
-    if (first) {
-      void this.offer(this.problem, ["Open Setting", "Try Again"]);
-    }
-  }
-
-  private async offer(message: string, actions: string[]): Promise<void> {
-    switch (await vscode.window.showErrorMessage(message, ...actions)) {
-      case "Open Setting":
-        await openSetting("server.path");
-        break;
-      case "Try Again":
-      case "Restart":
-        await this.restart();
-        break;
-      case "Show Log":
-        this.showOutput();
-        break;
-    }
+async function inTime<T>(work: Promise<T>, ms: number, otherwise: string): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => (timer = setTimeout(() => reject(new Error(otherwise)), ms)));
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }

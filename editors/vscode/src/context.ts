@@ -71,23 +71,31 @@ function attention(editor: vscode.TextEditor): Attention {
   if (editor.selection.isEmpty) {
     return { items: [item], label: base, title: name };
   }
-  const { start, end } = editor.selection;
+  const { item: selected, label } = selectionItem(doc, editor.selection);
+  const text = doc.getText(editor.selection).slice(0, MAX_TEXT);
+  return { items: [{ ...selected, text }], label, title: `${name}, line ${label.slice(base.length + 1)}` };
+}
+
+/**
+ * A range of a document as context, and its name for the user. It has no text: the
+ * server reads the lines, whole, from where it points.
+ */
+export function selectionItem(document: vscode.TextDocument, range: vscode.Range): { item: ContextItem; label: string } {
+  const { start, end } = range;
   // A selection that ends at the start of a line does not mean that line.
   const last = end.character === 0 && end.line > start.line ? end.line - 1 : end.line;
   const lines = start.line === last ? `${start.line + 1}` : `${start.line + 1}–${last + 1}`;
+  const name = vscode.workspace.asRelativePath(document.uri);
   return {
-    items: [
-      {
-        ...item,
-        kind: "selection",
-        range: {
-          start: { line: start.line, character: start.character },
-          end: { line: end.line, character: end.character },
-        },
-        text: doc.getText(editor.selection).slice(0, MAX_TEXT),
+    item: {
+      kind: "selection",
+      uri: document.uri.toString(),
+      version: document.version,
+      range: {
+        start: { line: start.line, character: start.character },
+        end: { line: end.line, character: end.character },
       },
-    ],
-    label: `${base}:${lines}`,
-    title: `${name}, line ${lines}`,
+    },
+    label: `${name.slice(name.lastIndexOf("/") + 1)}:${lines}`,
   };
 }

@@ -22,19 +22,21 @@ export function locateServer(p: Places, isProgram = executable): string | undefi
     return isProgram(full) ? full : undefined;
   }
   const name = p.platform === "win32" ? "redline.exe" : "redline";
+  const beside = path.join(p.extensionDir, "bin", name);
+  if (isProgram(beside)) {
+    return beside;
+  }
   const home = p.env["HOME"] ?? os.homedir();
-  const candidates = [path.join(p.extensionDir, "bin", name)];
-  for (const dir of (p.env["PATH"] ?? "").split(path.delimiter)) {
-    if (path.isAbsolute(dir)) {
-      candidates.push(path.join(dir, name));
-    }
-  }
-  if (p.env["GOBIN"]) {
-    candidates.push(path.join(p.env["GOBIN"], name));
-  }
   const gopath = p.env["GOPATH"]?.split(path.delimiter)[0] || path.join(home, "go");
-  candidates.push(path.join(gopath, "bin", name), path.join(home, ".local", "bin", name));
-  return candidates.find(isProgram);
+  const installed = [...(p.env["GOBIN"] ? [p.env["GOBIN"]] : []), path.join(gopath, "bin"), path.join(home, ".local", "bin")];
+  return findProgram("redline", p.env, p.platform, installed, isProgram);
+}
+
+/** A program by its name: in PATH, else in one of more folders. */
+export function findProgram(name: string, env: NodeJS.ProcessEnv, platform: NodeJS.Platform, more: string[], isProgram = executable): string | undefined {
+  const file = platform === "win32" ? `${name}.exe` : name;
+  const inPath = (env["PATH"] ?? "").split(path.delimiter).filter((dir) => path.isAbsolute(dir));
+  return [...inPath, ...more].map((dir) => path.join(dir, file)).find((f) => isProgram(f));
 }
 
 function expand(setting: string, p: Places): string {

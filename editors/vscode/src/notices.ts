@@ -65,7 +65,12 @@ export class QuestionNotices implements vscode.Disposable {
     } else if (q.kind === "approve") {
       links.push(commandLink("Reject and say why…", "redline.answer", [q.id, null]));
     }
-    void vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title: `Redline: ${noLinks(text)} — ${links.join(" · ")}` }, () => closed);
+    // What can be cancelled is shown in full, not in one line; to cancel is to refuse.
+    const options_ = { location: vscode.ProgressLocation.Notification, cancellable: true, title: `Redline: ${noLinks(text)} ${links.join(" · ")}` };
+    void vscode.window.withProgress(options_, (_progress, token) => {
+      token.onCancellationRequested(() => this.store.answer(q.id, { optionId: q.options.find((o) => o.kind === "reject")?.optionId ?? "" }) || this.store.withdraw(q.id));
+      return closed;
+    });
   }
 
   /** An answer by a link: an option, or null for a refusal with a reason. */

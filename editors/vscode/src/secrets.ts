@@ -1,40 +1,36 @@
 import * as vscode from "vscode";
 
-const KEY = "redline.geminiApiKey";
-
 /**
- * The Gemini API key, kept in the editor's secret storage (the system's keyring)
- * and handed to the server in its environment. It is never written to settings.
+ * A key in the editor's secret storage (the system's keyring on a desktop). It is handed to
+ * the server in its environment or in a request, and never written to settings or logs.
  */
-export class ApiKey {
-  constructor(private readonly secrets: vscode.SecretStorage) {}
+export class StoredKey {
+  constructor(
+    private readonly secrets: vscode.SecretStorage,
+    private readonly name: string,
+  ) {}
 
-  /** The server's variables that follow from the stored key. */
-  async env(): Promise<Record<string, string>> {
-    const key = await this.secrets.get(KEY);
-    return key ? { GEMINI_API_KEY: key } : {};
+  async get(): Promise<string | undefined> {
+    return (await this.secrets.get(this.name)) || undefined;
   }
 
-  /** Asks the user for a key. True when it changed; empty text removes it. */
-  async ask(): Promise<boolean> {
-    const had = (await this.secrets.get(KEY)) !== undefined;
-    const typed = await vscode.window.showInputBox({
-      title: "Gemini API key",
-      prompt: had
-        ? "A key is stored. Type a new one, or leave this empty to remove it."
-        : "Kept in the system's secret storage and given to the redline server alone.",
-      password: true,
-      ignoreFocusOut: true,
-      validateInput: (v) => (/\s/.test(v.trim()) ? "A key has no spaces in it." : undefined),
-    });
-    if (typed === undefined || (typed.trim() === "" && !had)) {
-      return false;
-    }
-    if (typed.trim() === "") {
-      await this.secrets.delete(KEY);
-    } else {
-      await this.secrets.store(KEY, typed.trim());
-    }
-    return true;
+  async set(key: string): Promise<void> {
+    await this.secrets.store(this.name, key);
   }
+
+  async remove(): Promise<void> {
+    await this.secrets.delete(this.name);
+  }
+}
+
+/** Asks for a key without showing it; undefined when the user goes back. */
+export async function askKey(title: string, prompt: string, wrong?: string): Promise<string | undefined> {
+  const typed = await vscode.window.showInputBox({
+    title,
+    prompt: wrong ?? prompt,
+    password: true,
+    ignoreFocusOut: true,
+    validateInput: (v) => (/\s/.test(v.trim()) ? "A key has no spaces in it." : undefined),
+  });
+  return typed?.trim();
 }

@@ -5,13 +5,19 @@ import type { Server } from "./client";
 import { config } from "./config";
 import { method, type ContextItem, type EventParams, type Proposal, type SessionInfo } from "./ext";
 
+/** Where the session of this window is remembered, so that a reload finds it. */
+const REMEMBERED = "redline.session";
+
 /**
  * The conversation of this window: its session on the server, what was said so
- * far, and whether a turn runs. It is made with the first prompt.
+ * far, and whether a turn runs. It is made with the first prompt, and taken up again when
+ * the window is reloaded or the server died: what was open for review is open again.
  */
 export class Conversation implements vscode.Disposable {
   readonly transcript: Transcript;
   private info: SessionInfo | undefined;
+  /** The session whose events are taken; it may be on its way still. */
+  private id: string | undefined;
   private opening: Promise<SessionInfo> | undefined;
   private lastSeq = 0;
   private running = false;
@@ -20,24 +26,32 @@ export class Conversation implements vscode.Disposable {
   private readonly items = new vscode.EventEmitter<Change>();
   readonly onDidChangeItems = this.items.event;
   private readonly state = new vscode.EventEmitter<void>();
-  /** Fired when a turn starts or ends. */
+  /** Fired when a turn starts or ends, and when the session changes. */
   readonly onDidChangeState = this.state.event;
   private readonly proposal = new vscode.EventEmitter<Proposal>();
   readonly onProposal = this.proposal.event;
+  private readonly event = new vscode.EventEmitter<EventParams>();
+  /** Every event of every session that this window follows, as it comes, not replayed ones of its own. */
+  readonly onEvent = this.event.event;
 
-  constructor(private readonly server: Server) {
+  constructor(
+    private readonly server: Server,
+    private readonly memory: vscode.Memento,
+  ) {
     this.transcript = new Transcript(
       (change) => this.items.fire(change),
       (uri) => vscode.workspace.asRelativePath(vscode.Uri.parse(uri), (vscode.workspace.workspaceFolders?.length ?? 0) > 1),
     );
     server.onDidChangeState((s) => {
       if (s === "running") {
+        void this.restore();
         return;
       }
-      // A new server process knows nothing of the session, unless it kept it.
       this.opening = undefined;
       if (this.running) {
-        this.transcript.lost("The redline server ended in the middle of the turn. Send the prompt again to go on.");
+        this.transcript.lost(
+          s === "starting" ? "The redline server ended in the middle of the turn and was started again. What waited for your decision still does." : "The redline server ended in the middle of the turn.",
+        );
         this.settle();
       }
     });
@@ -53,7 +67,12 @@ export class Conversation implements vscode.Disposable {
   }
 
   get sessionId(): string | undefined {
-    return this.info?.sessionId;
+    return this.id;
+  }
+
+  /** What the server said of the session last. */
+  get session(): SessionInfo | undefined {
+    return this.info;
   }
 
   /** Installs the handler of the session's events on a new connection. */
@@ -88,32 +107,39 @@ export class Conversation implements vscode.Disposable {
   }
 
   async cancel(): Promise<void> {
-    if (this.info && this.running) {
-      await this.server.request(method.cancel, { sessionId: this.info.sessionId });
+    if (this.id && this.running) {
+      await this.server.request(method.cancel, { sessionId: this.id });
     }
   }
 
   /** Ends the session and starts with an empty one. */
   async reset(): Promise<void> {
-    const old = this.info;
-    this.info = undefined;
-    this.opening = undefined;
-    this.lastSeq = 0;
-    this.failed = false;
-    this.transcript.clear();
-    this.settle();
-    if (old && this.server.state === "running") {
-      await this.server.request(method.sessionClose, { sessionId: old.sessionId }).catch((e: unknown) => this.server.log(message(e)));
+    await this.leave();
+    this.remember(undefined);
+  }
+
+  /** Leaves the session of now and takes up another one of this folder. */
+  async switchTo(sessionId: string): Promise<void> {
+    if (sessionId === this.id && this.opening) {
+      return;
     }
+    await this.leave();
+    this.opening = this.resume(sessionId).catch((e: unknown) => {
+      this.opening = undefined;
+      throw e;
+    });
+    await this.opening;
   }
 
   dispose(): void {
     this.items.dispose();
     this.state.dispose();
     this.proposal.dispose();
+    this.event.dispose();
   }
 
-  private async open(): Promise<SessionInfo> {
+  /** The session, made if there is none. */
+  async open(): Promise<SessionInfo> {
     this.opening ??= this.start().catch((e: unknown) => {
       this.opening = undefined;
       throw e;
@@ -121,27 +147,97 @@ export class Conversation implements vscode.Disposable {
     return this.opening;
   }
 
-  private async start(): Promise<SessionInfo> {
-    const old = this.info;
-    if (old) {
-      try {
-        this.info = await this.server.request<SessionInfo>(method.sessionResume, {
-          sessionId: old.sessionId,
-          afterSeq: this.lastSeq,
-        });
-        return this.info;
-      } catch (e) {
-        this.server.log(`resume: ${message(e)}`);
-        this.transcript.notice("info", "The server was restarted: the agent no longer remembers what was said above.");
+  private async leave(): Promise<void> {
+    const old = this.id;
+    this.info = undefined;
+    this.id = undefined;
+    this.opening = undefined;
+    this.lastSeq = 0;
+    this.failed = false;
+    this.transcript.clear();
+    this.settle();
+    if (old && this.server.state === "running") {
+      await this.server.request(method.sessionClose, { sessionId: old }).catch((e: unknown) => this.server.log(message(e)));
+    }
+  }
+
+  /** After a start of the server: the session that this window had, if it is kept. */
+  private async restore(): Promise<void> {
+    const known = this.id ?? (config.restoreSession() ? this.memory.get<string>(REMEMBERED) : undefined);
+    if (!known || this.opening) {
+      return;
+    }
+    this.opening = this.resume(known);
+    try {
+      await this.opening;
+    } catch (e) {
+      this.opening = undefined;
+      this.server.log(`resume: ${message(e)}`);
+      if (this.server.state === "running") {
+        this.forgotten();
       }
     }
-    const model = config.model();
+  }
+
+  /** The server knows nothing of the session that is shown. */
+  private forgotten(): void {
+    if (this.info && this.transcript.items.length > 0) {
+      this.transcript.notice("info", "The server was restarted: the agent no longer remembers what was said above.");
+    }
+    this.info = undefined;
+    this.id = undefined;
     this.lastSeq = 0;
-    this.info = await this.server.request<SessionInfo>(method.sessionNew, {
+    this.remember(undefined);
+  }
+
+  private async resume(sessionId: string): Promise<SessionInfo> {
+    this.id = sessionId;
+    const had = this.lastSeq;
+    let info = await this.server.request<SessionInfo>(method.sessionResume, { sessionId, afterSeq: had });
+    if (info.lastSeq < had) {
+      // Less was kept than is shown: the whole conversation is taken anew.
+      this.transcript.clear();
+      this.lastSeq = 0;
+      info = await this.server.request<SessionInfo>(method.sessionResume, { sessionId, afterSeq: 0 });
+    }
+    return this.took(info);
+  }
+
+  private async start(): Promise<SessionInfo> {
+    const known = this.id;
+    if (known) {
+      try {
+        return await this.resume(known);
+      } catch (e) {
+        this.server.log(`resume: ${message(e)}`);
+        this.forgotten();
+      }
+    }
+    this.lastSeq = 0;
+    return this.took(await this.create());
+  }
+
+  /** Makes a session with the user's settings; it is not this window's yet. */
+  async create(): Promise<SessionInfo> {
+    const [model, reviewAt] = [config.model(), config.reviewAt()];
+    return this.server.request<SessionInfo>(method.sessionNew, {
       folders: (vscode.workspace.workspaceFolders ?? []).filter((f) => f.uri.scheme === "file").map((f) => f.uri.toString()),
       ...(model ? { model } : {}),
+      ...(config.mode() === "default" ? {} : { mode: config.mode() }),
+      ...(reviewAt ? { reviewAt } : {}),
     });
-    return this.info;
+  }
+
+  private took(info: SessionInfo): SessionInfo {
+    this.info = info;
+    this.id = info.sessionId;
+    this.remember(info.sessionId);
+    this.state.fire();
+    return info;
+  }
+
+  private remember(sessionId: string | undefined): void {
+    void this.memory.update(REMEMBERED, sessionId);
   }
 
   private receive(p: EventParams): void {
@@ -149,8 +245,9 @@ export class Conversation implements vscode.Disposable {
     if (p.event.type === "proposal/updated") {
       this.proposal.fire(p.event.proposal);
     }
-    if (p.sessionId !== this.info?.sessionId) {
-      return; // of a session that was left
+    if (p.sessionId !== this.id) {
+      this.event.fire(p); // of one that the native chat has, or that was left
+      return;
     }
     if (p.seq <= this.lastSeq) {
       return; // replayed
@@ -160,6 +257,7 @@ export class Conversation implements vscode.Disposable {
     }
     this.lastSeq = p.seq;
     this.transcript.apply(p.turnId, p.event);
+    this.event.fire(p);
     if (p.event.type === "turn/started") {
       this.running = true;
       this.failed = false;

@@ -126,7 +126,7 @@ export class Transcript {
         this.put({ ...item, status: "cancelled" });
       }
     }
-    this.notice("error", text, "log");
+    this.notice("warning", text, "log");
   }
 
   apply(turnId: string | undefined, e: Event): void {

@@ -1,0 +1,148 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+import * as vscode from "vscode";
+import type { Server } from "./client";
+import { config, openSetting, setConfig } from "./config";
+import { findProgram } from "./locate";
+
+/**
+ * Helps to a server: says what is wrong, and offers to build it from its source (there
+ * is no place to download it from), to point at it, or to try again.
+ */
+export class Setup implements vscode.Disposable {
+  private readonly subscriptions: vscode.Disposable;
+
+  constructor(private readonly server: Server) {
+    this.subscriptions = vscode.Disposable.from(
+      server.onDidChangeState((s) => {
+        if (s === "missing" || s === "failed") {
+          void this.offer();
+        }
+        void vscode.commands.executeCommand("setContext", "redline.serverRuns", s === "running");
+      }),
+      vscode.commands.registerCommand("redline.buildServer", () => this.build()),
+      vscode.commands.registerCommand("redline.chooseServer", () => this.choose()),
+    );
+  }
+
+  dispose(): void {
+    this.subscriptions.dispose();
+  }
+
+  private async offer(): Promise<void> {
+    const missing = this.server.state === "missing";
+    const hint = missing && !config.serverPath() && !goProgram() ? " To build it, install Go 1.26 first." : "";
+    // A toast has room for three buttons.
+    const actions = !missing ? ["Restart", "Open Setting", "Show Log"] : config.serverPath() ? ["Open Setting", "Choose…", "Try Again"] : [goProgram() ? "Build with Go…" : "Open Setting", "Choose…", "Try Again"];
+    switch (await vscode.window.showErrorMessage(`Redline: ${this.server.problem}${hint}`, ...actions)) {
+      case "Build with Go…":
+        await this.build();
+        break;
+      case "Choose…":
+        await this.choose();
+        break;
+      case "Open Setting":
+        await openSetting("server.path");
+        break;
+      case "Try Again":
+      case "Restart":
+        await this.server.restart();
+        break;
+      case "Show Log":
+        this.server.showOutput();
+        break;
+    }
+  }
+
+  private async choose(): Promise<void> {
+    const picked = await vscode.window.showOpenDialog({ title: "The redline program", openLabel: "Use This Program" });
+    if (picked?.[0]) {
+      await setConfig("server.path", picked[0].fsPath); // which restarts the server
+    }
+  }
+
+  /** Builds the server in a terminal that the user sees, and starts it. */
+  private async build(): Promise<void> {
+    if (!vscode.workspace.isTrusted) {
+      void vscode.window.showWarningMessage("Redline: building runs programs, and this workspace is not trusted. Trust it, or open another one.");
+      return;
+    }
+    if (!goProgram()) {
+      const get = await vscode.window.showErrorMessage("Redline: Go was not found in PATH. Install Go 1.26 or newer, then try again.", "Get Go");
+      if (get) {
+        await vscode.env.openExternal(vscode.Uri.parse("https://go.dev/dl/"));
+      }
+      return;
+    }
+    const source = await this.source();
+    if (!source) {
+      return;
+    }
+    const task = new vscode.Task(
+      { type: "shell", task: "redline-build" },
+      vscode.TaskScope.Workspace,
+      "Build the redline server",
+      "Redline",
+      new vscode.ShellExecution("go", ["install", "./cmd/redline"], { cwd: source }),
+    );
+    task.presentationOptions = { reveal: vscode.TaskRevealKind.Always, focus: false };
+    const run = await vscode.tasks.executeTask(task);
+    const code = await new Promise<number | undefined>((resolve) => {
+      const listener = vscode.tasks.onDidEndTaskProcess((e) => {
+        if (e.execution === run) {
+          listener.dispose();
+          resolve(e.exitCode);
+        }
+      });
+    });
+    if (code !== 0) {
+      void vscode.window.showErrorMessage("Redline: the server could not be built; the terminal says why.");
+      return;
+    }
+    await this.server.restart();
+    if (this.server.state === "running") {
+      void vscode.window.showInformationMessage(`Redline: the server is built and runs (${this.server.about}).`);
+    }
+  }
+
+  /** The folder with the server's source: an open one, or one that the user points at. */
+  private async source(): Promise<string | undefined> {
+    for (const f of vscode.workspace.workspaceFolders ?? []) {
+      const dir = sourceAbove(f.uri.fsPath);
+      if (dir) {
+        return dir;
+      }
+    }
+    const picked = await vscode.window.showOpenDialog({
+      title: "The folder with redline's source",
+      openLabel: "Build Here",
+      canSelectFolders: true,
+      canSelectFiles: false,
+    });
+    const dir = picked?.[0] && sourceAbove(picked[0].fsPath);
+    if (picked?.[0] && !dir) {
+      void vscode.window.showErrorMessage(`Redline: ${picked[0].fsPath} is not redline's source: no go.mod in it or above it says "module redline".`);
+    }
+    return dir;
+  }
+}
+
+function goProgram(): string | undefined {
+  return findProgram("go", process.env, process.platform, ["/usr/local/go/bin"]);
+}
+
+/** The folder of redline's module that dir is in. */
+function sourceAbove(dir: string): string | undefined {
+  for (let at = dir; ; at = path.dirname(at)) {
+    try {
+      if (/^module\s+redline\s*$/m.test(fs.readFileSync(path.join(at, "go.mod"), "utf8"))) {
+        return at;
+      }
+    } catch {
+      // not here
+    }
+    if (path.dirname(at) === at) {
+      return undefined;
+    }
+  }
+}
