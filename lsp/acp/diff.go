@@ -12,9 +12,8 @@ import (
 type shownProposal struct {
 	*workspace.Proposal // the newest state
 	calls               []string
-	// diffs are the proposal's, by the call that made them, and under "" all: as it was
-	// last seen before anything of it was decided.
-	diffs map[string][]toolContent
+	// diffs are as it was last seen before anything of it was decided.
+	diffs []toolContent
 	told  bool // the client knows it as a call of its own
 }
 
@@ -33,7 +32,7 @@ func (p *shownProposal) toolCallID() string {
 func (v *presenter) note(p *workspace.Proposal) *shownProposal {
 	sp := v.proposals[p.ID]
 	if sp == nil {
-		sp = &shownProposal{diffs: map[string][]toolContent{}}
+		sp = &shownProposal{}
 		v.proposals[p.ID] = sp
 		for h := range p.Hunks() {
 			for _, id := range h.CallIDs {
@@ -50,13 +49,7 @@ func (v *presenter) note(p *workspace.Proposal) *shownProposal {
 		undecided = undecided && (h.State == workspace.Pending || h.State == workspace.Conflicted && !h.Closed)
 	}
 	if undecided {
-		sp.diffs[""] = diffs(p, nil)
-		for _, id := range sp.calls {
-			sp.diffs[id] = sp.diffs[""]
-			if !sp.alone() {
-				sp.diffs[id] = diffs(p, func(h *workspace.Hunk) bool { return slices.Contains(h.CallIDs, id) })
-			}
-		}
+		sp.diffs = diffs(p)
 	}
 	return sp
 }
@@ -65,12 +58,10 @@ func (v *presenter) note(p *workspace.Proposal) *shownProposal {
 // it, as a call of its own beside them.
 func (v *presenter) proposal(p *workspace.Proposal) {
 	sp := v.note(p)
-	for _, id := range sp.calls {
-		if c := v.calls[id]; c != nil && c.sent && (sp.alone() || !sp.told) {
-			v.send(toolUpdate{"tool_call_update", toolCall{ToolCallID: id, Content: v.content(c)}})
-		}
-	}
 	if sp.alone() {
+		if c := v.calls[sp.calls[0]]; c != nil && c.sent {
+			v.send(toolUpdate{"tool_call_update", toolCall{ToolCallID: sp.calls[0], Content: v.content(c)}})
+		}
 		return
 	}
 	u := toolUpdate{"tool_call_update", sp.call()}
@@ -83,7 +74,7 @@ func (v *presenter) proposal(p *workspace.Proposal) {
 
 // call is a proposal of several calls as the client sees it.
 func (p *shownProposal) call() toolCall {
-	c := toolCall{ToolCallID: p.ID, Title: p.Title, Kind: "edit", Status: "pending", Content: slices.Clone(p.diffs[""])}
+	c := toolCall{ToolCallID: p.ID, Title: p.Title, Kind: "edit", Status: "pending", Content: slices.Clone(p.diffs)}
 	for _, f := range p.Files {
 		c.Locations = append(c.Locations, toolLocation{Path: f.At()})
 	}
@@ -95,16 +86,21 @@ func (p *shownProposal) call() toolCall {
 		if p.Standing() {
 			c.Status = "completed"
 		}
-		c.Content = append(c.Content, textItem(tally(p.Proposal)))
+		if text := tally(p.Proposal); text != "" {
+			c.Content = append(c.Content, textItem(text))
+		}
 	}
 	return c
 }
 
-// tally says what became of the hunks of a proposal.
+// tally says what became of the hunks of a proposal; nothing when all were accepted.
 func tally(p *workspace.Proposal) string {
 	count := map[workspace.HunkState]int{}
 	for h := range p.Hunks() {
 		count[h.State]++
+	}
+	if len(count) == 1 && count[workspace.Accepted] > 0 {
+		return ""
 	}
 	var out []string
 	for _, st := range []workspace.HunkState{workspace.Accepted, workspace.Rejected, workspace.Amended, workspace.Conflicted} {
@@ -122,13 +118,12 @@ const (
 	nearLines = 3
 )
 
-// diffs shows the hunks of p that can be applied and that keep allows (nil: all), each
-// file as it is now and with them.
-func diffs(p *workspace.Proposal, keep func(*workspace.Hunk) bool) []toolContent {
+// diffs shows the hunks of p that can be applied, each file as it is now and with them.
+func diffs(p *workspace.Proposal) []toolContent {
 	var out []toolContent
 	for _, f := range p.Files {
 		hunks := slices.DeleteFunc(slices.Clone(f.Hunks), func(h *workspace.Hunk) bool {
-			return h.State != workspace.Pending || keep != nil && !keep(h)
+			return h.State != workspace.Pending
 		})
 		whole := slices.IndexFunc(hunks, func(h *workspace.Hunk) bool { return h.Whole })
 		now, _ := f.Current()

@@ -90,6 +90,7 @@ func (s *Server) prompt(ctx context.Context, p *promptParams) (*promptResult, er
 		x.Cancel(turnID)
 	}
 	run.mu.Unlock()
+	x.show.info(x.Info())
 	end := run.wait(ctx, x)
 	x.show.info(x.Info())
 	return promptEnd(end)

@@ -3,6 +3,7 @@ package acp
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -21,8 +22,6 @@ type presenter struct {
 	calls     map[string]*shown         // by the call's name
 	proposals map[string]*shownProposal // by the proposal's name
 	of        map[string]*shownProposal // by the names of the calls that made it
-	title     string
-	mode      agent.Mode
 	set       *slash.Set
 	closed    bool
 }
@@ -178,14 +177,9 @@ func (v *presenter) usage(b agent.UsageUpdated) {
 	v.send(u)
 }
 
-// info tells the session's title when it has become another one.
+// info tells the session's title, and when it was last at work.
 func (v *presenter) info(i agent.Info) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if i.Title != v.title {
-		v.title = i.Title
-		v.send(infoUpdate{"session_info_update", i.Title, i.Updated.UTC().Format(time.RFC3339)})
-	}
+	v.send(infoUpdate{"session_info_update", i.Title, i.Updated.UTC().Format(time.RFC3339)})
 }
 
 // slash notes which commands there are.
@@ -255,8 +249,8 @@ func (v *presenter) content(c *shown) []toolContent {
 	if c.terminal != "" {
 		out = append(out, toolContent{Type: "terminal", TerminalID: c.terminal})
 	}
-	if p := v.of[c.last.CallID]; p != nil {
-		out = append(out, p.diffs[c.last.CallID]...)
+	if p := v.of[c.last.CallID]; p != nil && p.alone() {
+		out = append(out, p.diffs...)
 	}
 	if text := words(c); text != "" {
 		out = append(out, textItem(text))
@@ -267,6 +261,9 @@ func (v *presenter) content(c *shown) []toolContent {
 // maxWords is how much of a tool's output the client is sent, in bytes: it is there to
 // be looked at, and the model has all of it.
 const maxWords = 8 << 10
+
+// allAccepted is what is said of an edit of which everything was taken.
+var allAccepted = regexp.MustCompile(`^\d+ accepted$`)
 
 // words returns what is said of a call beside its diffs.
 func words(c *shown) string {
@@ -284,6 +281,8 @@ func words(c *shown) string {
 		return fence(cut(text))
 	case failed:
 		return cut(b.Output)
+	case b.Kind == tools.KindEdit && b.Status == agent.CallCompleted && allAccepted.MatchString(b.Display):
+		return "" // the status and the diffs say it
 	case b.Display != "":
 		return cut(b.Display)
 	case b.Kind == tools.KindEdit, b.Output == "":

@@ -24,7 +24,9 @@ var errUnsaved = errors.New("the file has changes in the editor that are not sav
 func (x *session) rebase(ctx context.Context, p *workspace.Proposal) {
 	var paths []string
 	for _, f := range p.Files {
-		paths = append(paths, f.At())
+		if f.Op != workspace.OpCreate { // what is not there is looked for when it is made
+			paths = append(paths, f.At())
+		}
 	}
 	x.files.look(ctx, paths)
 	snap := x.ws.Snapshot()
@@ -157,7 +159,12 @@ func (x *session) writeByClient(ctx context.Context, f *workspace.FileChange, no
 		return true, nil
 	}
 	missed := false
-	for _, l := range workspace.Settle([]string{now.Text, got.Text}, fit) {
+	plain := workspace.Settle([]string{now.Text, got.Text}, fit)
+	formatted := workspace.Settle([]string{now.Text, after, got.Text}, fit)
+	for i, l := range plain {
+		if f := formatted[i]; answer == nil && !l.Landed && f.Landed && !workspace.SameText(f.Final, l.Hunk.Old) {
+			l = f // it was written, and changed at once, as by a formatter
+		}
 		if l.Landed {
 			f.LandAs(l.Hunk, l.Hunk.New, l.Final)
 		} else {
