@@ -17,6 +17,7 @@ import (
 
 	"redline/agent/agenttest"
 	"redline/agent/journal"
+	"redline/agent/slash"
 	"redline/lsp"
 	"redline/lsp/acp"
 	"redline/lsp/rpc"
@@ -138,7 +139,7 @@ func start(t *testing.T, s setup) *client {
 	opt := acp.Options{
 		Version: "test", Journal: &journal.Store{Dir: t.TempDir()}, Methods: []acp.Method{{ID: "key", Name: "A key"}},
 		Settings: func([]string, []mcp.Server) (lsp.Settings, error) {
-			return lsp.Settings{Model: "gemini-test", Generator: s.model.Generator, Auth: func() (string, error) { return "test", nil }}, nil
+			return lsp.Settings{Model: "gemini-test", Generator: s.model.Generator, Slash: &slash.Set{}, Auth: func() (string, error) { return "test", nil }}, nil
 		},
 		Timing: acp.Timing{Review: 3 * time.Second, Files: 300 * time.Millisecond, Start: 300 * time.Millisecond, Poll: 10 * time.Millisecond},
 	}
