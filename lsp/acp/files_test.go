@@ -36,7 +36,9 @@ func TestFilesOfClients(t *testing.T) {
 		"it refuses to read": {setup: func(c *client) { c.fs = func(m, _ string) error { return refuse(m, "fs/read_text_file", noMethod) } }},
 		"it refuses to write": {setup: func(c *client) { c.fs = func(m, _ string) error { return refuse(m, "fs/write_text_file", noMethod) } },
 			writes: 1},
-		"reading fails": {setup: func(c *client) { c.fs = func(m, _ string) error { return refuse(m, "fs/read_text_file", errors.New("boom")) } },
+		"reading fails": {setup: func(c *client) {
+			c.fs = func(m, _ string) error { return refuse(m, "fs/read_text_file", errors.New("boom")) }
+		},
 			writes: 1},
 		"writing fails": {setup: func(c *client) { c.onWrite = func(string, string) (string, bool) { return "", false } }, writes: 1},
 		"unsaved text":  {setup: func(c *client) { c.buffers[c.path("f")] = "zero\n" + before }, want: "zero\n" + after, writes: 1},
@@ -150,8 +152,10 @@ func TestCreate(t *testing.T) {
 		want  string
 		told  string
 	}{
-		"the client writes":        {want: "new\n"},
-		"reading fails":            {setup: func(c *client) { c.fs = func(m, _ string) error { return refuse(m, "fs/read_text_file", errors.New("no such file")) } }, want: "new\n"},
+		"the client writes": {want: "new\n"},
+		"reading fails": {setup: func(c *client) {
+			c.fs = func(m, _ string) error { return refuse(m, "fs/read_text_file", errors.New("no such file")) }
+		}, want: "new\n"},
 		"it shows an empty buffer": {setup: func(c *client) { c.buffers[c.path("a/b.txt")] = "" }, want: "new\n"},
 		"writing fails":            {setup: func(c *client) { c.onWrite = func(string, string) (string, bool) { return "", false } }, want: "new\n"},
 		"it is there meanwhile":    {asked: func(c *client) { c.write("a/b.txt", "mine\n") }, want: "mine\n", told: "created meanwhile"},

@@ -393,7 +393,9 @@ func TestLoad(t *testing.T) {
 	if last := us[len(us)-1]; last.Update.Status != "completed" || last.items()[0].NewText != "two\n" {
 		t.Errorf("the edit is shown as %s", last.raw)
 	}
-	b.await("the plan", func(u update) bool { return u.Update.SessionUpdate == "plan" && u.Update.Entries[0].Status == "completed" })
+	b.await("the plan", func(u update) bool {
+		return u.Update.SessionUpdate == "plan" && u.Update.Entries[0].Status == "completed"
+	})
 	if got := b.prompt(o.SessionID, text("go on")); got != "end_turn" {
 		t.Errorf("stop reason %s", got)
 	}
