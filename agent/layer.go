@@ -257,6 +257,9 @@ func (s *Session) recount(p *workspace.Proposal) string {
 	if err != nil {
 		out = err.Error()
 	}
+	if isOwn(p) {
+		return recountOwn(p, out)
+	}
 	return fmt.Sprintf("The proposal “%s” of an earlier turn was reviewed. %s", p.Title, out)
 }
 

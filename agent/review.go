@@ -69,8 +69,10 @@ func (s *Session) propose(t *turn, view *workspace.View) *workspace.Proposal {
 	if p == nil {
 		return nil
 	}
+	s.mu.Lock()
 	s.props++
 	p.ID, p.SessionID, p.TurnID = fmt.Sprintf("%s.p%d", s.id, s.props), s.id, t.id
+	s.mu.Unlock()
 	p.Title = proposalTitle(p, view)
 	return p
 }

@@ -38,6 +38,7 @@ var requestSummaries = map[string]string{
 	"agent/steer":              "Says something to the running turn.",
 	"agent/cancel":             "Ends the running turn.",
 	"agent/proposal/list":      "Lists the proposals of a session.",
+	"agent/proposal/new":       "Has changes of the user's own reviewed like the model's, such as a piece of an answer; the model is told.",
 	"agent/proposal/get":       "Returns a proposal.",
 	"agent/proposal/resolve":   "Decides hunks. The answer comes when the decisions are applied and settled; an older rev is refused (-32801).",
 	"agent/proposal/revert":    "Takes back what still stands of a proposal.",

@@ -291,6 +291,7 @@ func (s *Server) routes() *rpc.Router {
 	rpc.Handle(r, methodSteer, rpc.Async, s.steer)
 	rpc.Handle(r, methodCancel, rpc.Async, s.cancel)
 	rpc.Handle(r, methodProposalList, rpc.Async, s.proposalList)
+	rpc.Handle(r, methodProposalNew, rpc.Async, s.proposalNew)
 	rpc.Handle(r, methodProposalGet, rpc.Async, s.proposalGet)
 	rpc.Handle(r, methodProposalResolve, rpc.Async, s.proposalResolve)
 	rpc.Handle(r, methodProposalRevert, rpc.Async, s.proposalRevert)

@@ -285,6 +285,7 @@ export const method = {
   steer: "agent/steer",
   cancel: "agent/cancel",
   proposalList: "agent/proposal/list",
+  proposalNew: "agent/proposal/new",
   proposalGet: "agent/proposal/get",
   proposalResolve: "agent/proposal/resolve",
   proposalRevert: "agent/proposal/revert",
