@@ -288,6 +288,7 @@ type Proposal struct {
 	CallIDs    []string                `json:"callIds"`
 	Title      string                  `json:"title"`
 	State      string                  `json:"state"`
+	Auto       bool                    `json:"auto,omitempty"` // applied without a question, as in mode autoEdit
 	Files      []ProposalFile          `json:"files"`
 	Edit       *protocol.WorkspaceEdit `json:"edit"` // what is still undecided, ready to preview
 	Diff       string                  `json:"diff"` // the same, as a unified diff

@@ -43,6 +43,7 @@ type staleData struct {
 // they come, brings accepted hunks into the documents, and moves the others along
 // with what the user types. p is this goroutine's until it returns.
 func (s *Server) Review(ctx context.Context, p *workspace.Proposal, auto bool, updated func()) error {
+	p.Auto = auto
 	rv := &review{session: p.SessionID, asks: make(chan ask), done: make(chan struct{}), last: p.Clone()}
 	defer func() {
 		s.mu.Lock()

@@ -58,7 +58,7 @@ func (e *encoder) live(f *workspace.FileChange) (string, *int32) {
 func (e *encoder) proposal(p *workspace.Proposal) *Proposal {
 	out := &Proposal{
 		ProposalID: p.ID, Rev: p.Rev, SessionID: p.SessionID, TurnID: p.TurnID, CallIDs: p.CallIDs,
-		Title: p.Title, State: string(p.State), Files: []ProposalFile{},
+		Title: p.Title, State: string(p.State), Auto: p.Auto, Files: []ProposalFile{},
 	}
 	if out.CallIDs == nil {
 		out.CallIDs = []string{}

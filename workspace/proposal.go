@@ -51,6 +51,8 @@ type Proposal struct {
 	// Notes are what else the model is to know of it, in words: problems that an
 	// editor found after it was applied.
 	Notes []string
+	// Auto says that it is applied without a question, as in mode autoEdit.
+	Auto bool
 }
 
 // A FileChange is the part of a proposal that concerns one file.

@@ -40,7 +40,12 @@ func inTerminal(t *testing.T, version, root, url string, width, height int) *ter
 		// The channel is signalled when Neovim listens; wait-for below waits for it.
 		fmt.Sprintf("exec %s --clean --listen %s --cmd 'luafile %s' --cmd 'set noruler noshowcmd' "+
 			"--cmd 'autocmd VimEnter * call system(\"tmux -S %s wait-for -S ready\")'", n.exe, n.socket, init, filepath.Join(dir, "t")))
-	t.Cleanup(func() { x.tmux("kill-server") })
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the screen:\n%s", trimmed(x.tmux("capture-pane", "-p")))
+		}
+		x.tmux("kill-server")
+	})
 	x.tmux("wait-for", "ready")
 	return x
 }

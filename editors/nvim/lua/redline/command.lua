@@ -2,6 +2,7 @@
 local M = {}
 
 local scopes = { 'hunk', 'file', 'all' }
+local reverts = { 'hunk', 'file', 'proposal', 'all' }
 local modes = { 'default', 'autoEdit', 'plan', 'yolo' }
 
 local function session()
@@ -29,21 +30,22 @@ local function decide(decision)
       scope = table.remove(words, 1)
     end
     local review = require('redline.review')
+    local lines
+    if scope == 'hunk' and args.range > 0 then
+      scope, lines = 'range', { args.line1, args.line2 }
+    end
     if decision == 'accept' then
       if #words > 0 then
         return vim.notify(('Redline: accept takes hunk, file or all, not %q'):format(words[1]), vim.log.levels.ERROR)
       end
-      return review.decide(decision, scope)
+      return review.decide(decision, scope, nil, lines)
     end
-    if #words > 0 or args.bang then
-      return review.decide(decision, scope, #words > 0 and table.concat(words, ' ') or nil)
-    end
-    if review.count() == 0 then
-      return review.decide(decision, scope)
+    if #words > 0 or args.bang or review.count() == 0 then
+      return review.decide(decision, scope, #words > 0 and table.concat(words, ' ') or nil, lines)
     end
     vim.ui.input({ prompt = 'Why? (told to the model; empty for no reason) ' }, function(reason)
       if reason then
-        review.decide(decision, scope, reason ~= '' and reason or nil)
+        review.decide(decision, scope, reason ~= '' and reason or nil, lines)
       end
     end)
   end
@@ -104,16 +106,26 @@ local subs = {
     require('redline.review').amend()
   end,
   next = function()
-    require('redline.marks').jump(1)
+    require('redline.jump').jump(1)
   end,
   prev = function()
-    require('redline.marks').jump(-1)
+    require('redline.jump').jump(-1)
   end,
   diff = function()
     require('redline.diffview').open()
   end,
   qf = function()
     require('redline.quickfix').open()
+  end,
+  applied = function()
+    require('redline.quickfix').open('applied')
+  end,
+  revert = function(_, words)
+    local scope = words[1] or 'hunk'
+    if not vim.tbl_contains(reverts, scope) then
+      return vim.notify(('Redline: revert takes %s, not %q'):format(table.concat(reverts, ', '), scope), vim.log.levels.ERROR)
+    end
+    require('redline.applied').revert_scope(scope)
   end,
   cancel = function()
     session().cancel()
@@ -184,6 +196,8 @@ function M.complete(lead, line)
   local sub = words[1]
   if #words == 2 and (sub == 'accept' or sub == 'reject') then
     return starting_with(lead, scopes)
+  elseif #words == 2 and sub == 'revert' then
+    return starting_with(lead, reverts)
   elseif #words == 2 and sub == 'mode' then
     return starting_with(lead, modes)
   elseif #words == 2 and sub == 'model' then

@@ -29,7 +29,7 @@ M.defaults = {
     diff = '<LocalLeader>rd',
   },
   --- Signs of hunks in the sign column; empty strings switch them off.
-  signs = { add = '┃', change = '┃', delete = '┃', conflict = '!' },
+  signs = { add = '┃', change = '┃', delete = '┃', conflict = '!', applied = '▎' },
 }
 
 local current

@@ -1,17 +1,34 @@
---- Hunks shown in the buffer they are for: the lines that would go are highlighted,
---- the lines that would come are virtual lines below them. The text is untouched.
+--- Hunks shown in the buffers they are for, as extmarks; the text is untouched.
+---
+--- Drawing is incremental: a hunk that looks as before is left alone, since its marks
+--- move along with the text by themselves. In a buffer with very many hunks only those
+--- near a window are drawn; of the others the places are kept.
 local config = require('redline.config')
+local paint = require('redline.paint')
 
 local M = {}
 
 local api = vim.api
 local ns = api.nvim_create_namespace('redline.review')
 
--- For each buffer with hunks: the extmark of each hunk, and the maps that are ours.
+---@class redline.Drawn
+---@field hunk table the wire's hunk as it was drawn
+---@field busy boolean
+---@field label? string
+---@field place integer the mark at the hunk's first line, or at the last line of the buffer
+---@field below boolean the hunk is below that line
+---@field label_id? integer
+---@field ids? integer[] the marks it is drawn with; nil: not drawn
+
+-- By buffer: the hunks, the maps that are ours, and how wide things were.
+---@type table<integer, {drawn: table<string, redline.Drawn>, unmap: fun(), look: redline.Look}>
 local shown = {}
 
--- More lines of one hunk than this are not drawn; `:Redline diff` has them all.
-local max_lines = 400
+-- Where the label never covers text.
+local label_pos = vim.fn.has('nvim-0.11') == 1 and 'eol_right_align' or 'eol'
+
+-- With more hunks in a buffer, those far from every window are not drawn.
+local many = 100
 
 local function highlights()
   for name, link in pairs({
@@ -25,122 +42,34 @@ local function highlights()
     RedlineSignChange = 'Changed',
     RedlineSignDelete = 'Removed',
     RedlineSignConflict = 'DiagnosticWarn',
+    RedlineSignApplied = 'DiagnosticInfo',
   }) do
     api.nvim_set_hl(0, name, { link = link, default = true })
   end
 end
 
 highlights()
-api.nvim_create_autocmd('ColorScheme', { group = api.nvim_create_augroup('redline.marks', {}), callback = highlights })
+local group = api.nvim_create_augroup('redline.marks', {})
+api.nvim_create_autocmd('ColorScheme', { group = group, callback = highlights })
 
----@param text string
----@return string[]
-local function lines_of(text)
-  if text == '' then
-    return {}
-  end
-  local lines = vim.split((text:gsub('\r\n', '\n')), '\n', { plain = true })
-  if lines[#lines] == '' then
-    lines[#lines] = nil
-  end
-  return lines
-end
-
-M.lines_of = lines_of
+M.lines_of = paint.lines_of
 
 --- How many lines of the document a hunk stands for.
 ---@param hunk table
 ---@return integer
 function M.height(hunk)
-  if hunk.state == 'conflict' then
-    local r = hunk.range
-    return r['end'].line - r.start.line + (r['end'].character > 0 and 1 or 0)
+  if hunk.state == 'pending' then
+    return #paint.lines_of(hunk.oldText)
   end
-  return #lines_of(hunk.oldText)
+  local r = hunk.range
+  return r['end'].line - r.start.line + (r['end'].character > 0 and 1 or 0)
 end
 
---- The byte counts of what two lines have in common at their ends, never splitting
---- a character.
-local function common(a, b)
-  local n = math.min(#a, #b)
-  local head = 0
-  while head < n and a:byte(head + 1) == b:byte(head + 1) do
-    head = head + 1
-  end
-  local function inside(s, i) -- byte i+1 continues a character
-    local c = s:byte(i + 1)
-    return c and c >= 0x80 and c < 0xC0
-  end
-  while head > 0 and (inside(a, head) or inside(b, head)) do
-    head = head - 1
-  end
-  local tail = 0
-  while tail < n - head and a:byte(#a - tail) == b:byte(#b - tail) do
-    tail = tail + 1
-  end
-  while tail > 0 and (inside(a, #a - tail) or inside(b, #b - tail)) do
-    tail = tail - 1
-  end
-  return head, tail
-end
-
--- Virtual text shows a tab as one cell.
-local function expander(tabstop)
-  return function(text, column)
-    local out = {}
-    for part, tab in text:gmatch('([^\t]*)(\t?)') do
-      column = column + vim.fn.strdisplaywidth(part)
-      out[#out + 1] = part
-      if tab ~= '' then
-        local width = tabstop - column % tabstop
-        out[#out + 1] = (' '):rep(width)
-        column = column + width
-      end
-    end
-    return table.concat(out), column
-  end
-end
-
---- The virtual lines of a hunk's new text.
-local function virtual(buf, hunk)
-  local expand = expander(vim.bo[buf].tabstop)
-  local new, old = lines_of(hunk.newText), lines_of(hunk.oldText)
-  local alike = hunk.state == 'pending' and #new == #old
-  local conflict = hunk.state == 'conflict'
-  local plain = conflict and 'RedlineConflict' or 'RedlineAdd'
-  local out = {}
-  if conflict then
-    out[1] = { { 'redline: these lines were changed meanwhile and stay as they are; proposed were:', 'RedlineHint' } }
-  end
-  for i = 1, math.min(#new, max_lines) do
-    local parts, column = {}, 0
-    local function add(text, hl)
-      if text ~= '' then
-        text, column = expand(text, column)
-        parts[#parts + 1] = { text, hl }
-      end
-    end
-    if alike and new[i] ~= old[i] then
-      local head, tail = common(old[i], new[i])
-      add(new[i]:sub(1, head), plain)
-      add(new[i]:sub(head + 1, #new[i] - tail), 'RedlineAddText')
-      add(new[i]:sub(#new[i] - tail + 1), plain)
-    else
-      add(new[i], plain)
-    end
-    -- Up to the edge of the window; what is longer is cut there.
-    parts[#parts + 1] = { (' '):rep(math.max(1, vim.o.columns - column)), plain }
-    out[#out + 1] = parts
-  end
-  if #new > max_lines then
-    out[#out + 1] = { { ('… %d more lines; :Redline diff shows all'):format(#new - max_lines), 'RedlineHint' } }
-  end
-  return out
-end
-
-local function sign(hunk)
-  local signs = config.get().signs
-  if hunk.state == 'conflict' then
+local function sign(h)
+  local signs, hunk = config.get().signs, h.hunk
+  if h.applied then
+    return signs.applied or signs.change, 'RedlineSignApplied'
+  elseif hunk.state == 'conflict' then
     return signs.conflict, 'RedlineSignConflict'
   elseif hunk.oldText == '' then
     return signs.add, 'RedlineSignAdd'
@@ -150,238 +79,279 @@ local function sign(hunk)
   return signs.change, 'RedlineSignChange'
 end
 
-local function draw(buf, hunk, label)
-  local count = api.nvim_buf_line_count(buf)
-  local first = math.min(hunk.range.start.line, count)
-  local height = math.min(M.height(hunk), count - first)
-  local conflict = hunk.state == 'conflict'
-  local text, sign_hl = sign(hunk)
-  if text == '' then
-    text = nil
+-- How wide and with which tabs virtual lines of the buffer are made: they fit the
+-- narrowest window that shows it.
+local function look_of(buf, first)
+  local width
+  -- The signs that come make a column for them.
+  local column = first and table.concat(vim.tbl_values(config.get().signs)) ~= '' and 2 or 0
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    local info = vim.fn.getwininfo(win)[1]
+    if info and vim.wo[win].wrap then
+      local more = vim.startswith(vim.wo[win].signcolumn, 'auto') and column or 0
+      width = math.min(width or math.huge, info.width - info.textoff - more)
+    end
   end
+  return { tabstop = vim.bo[buf].tabstop, width = width and math.max(width, 10), columns = vim.o.columns }
+end
+
+local function mark(buf, ids, row, col, opts)
+  opts.undo_restore = false
+  opts.strict = false
+  ids[#ids + 1] = api.nvim_buf_set_extmark(buf, ns, row, col, opts)
+end
+
+-- Lines above the first one are out of sight until one scrolls up.
+local function uncover(buf, n)
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    api.nvim_win_call(win, function()
+      if vim.fn.line('w0') == 1 then
+        vim.fn.winrestview({ topline = 1, topfill = math.min(n, api.nvim_win_get_height(win) - 1) })
+      end
+    end)
+  end
+end
+
+-- Draws a hunk at first, and returns the marks.
+local function draw(buf, h, first, look)
+  local ids, hunk = {}, h.hunk
+  local count = api.nvim_buf_line_count(buf)
+  local height = math.min(M.height(hunk), count - first)
+  local picture = h.applied and paint.applied(hunk, look) or paint.review(hunk, look)
   local row = math.min(first, count - 1)
-  local id = api.nvim_buf_set_extmark(buf, ns, row, 0, {
-    end_row = height > 0 and first + height or nil,
-    end_col = height > 0 and 0 or nil,
-    strict = false,
-    hl_group = height > 0 and (conflict and 'RedlineConflict' or 'RedlineDelete') or nil,
-    hl_eol = height > 0 or nil,
-    virt_text = { { label, 'RedlineHint' } },
-    virt_text_pos = 'right_align',
-    priority = 90,
-    undo_restore = false,
-  })
-  -- A mark over several lines would put its sign on the line after them too.
-  for i = 0, text and math.min(math.max(height, 1), max_lines) - 1 or -1 do
-    api.nvim_buf_set_extmark(buf, ns, math.min(first + i, count - 1), 0, {
-      sign_text = text,
-      sign_hl_group = sign_hl,
+  if height > 0 and picture.group then
+    mark(buf, ids, first, 0, { end_row = first + height, end_col = 0, hl_group = picture.group, hl_eol = true, priority = 90 })
+  end
+  local text, sign_hl = sign(h)
+  if text ~= '' then
+    -- To the start of the last line, and not of the line after it: that would have it too.
+    local last = math.min(first + math.max(height, 1), count) - 1
+    mark(buf, ids, row, 0, { end_row = last > row and last or nil, end_col = last > row and 0 or nil, sign_text = text, sign_hl_group = sign_hl, priority = 90 })
+  end
+  if next(picture.words) then
+    local now = api.nvim_buf_get_lines(buf, first, first + height, false)
+    local drawn_for = paint.lines_of(h.applied and (hunk.final or hunk.newText) or hunk.oldText)
+    for i, parts in pairs(picture.words) do
+      if now[i] == drawn_for[i] then
+        for _, r in ipairs(parts) do
+          mark(buf, ids, first + i - 1, r[1], { end_col = r[2], hl_group = picture.word_group, priority = 95 })
+        end
+      end
+    end
+  end
+  if #picture.virt > 0 then
+    local blank = count == 1 and api.nvim_buf_get_lines(buf, 0, 1, false)[1] == ''
+    local above = picture.above or height == 0 and first == 0 and not blank
+    local at = above and row or math.max(0, math.min(first + height, count) - 1)
+    if above and first >= count and count > 0 then
+      above = false -- lines that went from the end of the file
+    end
+    -- Lines below go with the text above them, also when a line is put in between.
+    mark(buf, ids, at, 0, { virt_lines = picture.virt, virt_lines_above = above, right_gravity = above })
+    if above and at == 0 then
+      uncover(buf, #picture.virt)
+    end
+  end
+  return ids
+end
+
+local function erase(buf, d)
+  for _, id in ipairs(d.ids or {}) do
+    api.nvim_buf_del_extmark(buf, ns, id)
+  end
+  d.ids = nil
+end
+
+local function forget(buf, d)
+  erase(buf, d)
+  for _, id in ipairs({ d.place, d.label_id }) do
+    api.nvim_buf_del_extmark(buf, ns, id)
+  end
+end
+
+local function label(buf, h, d, i, n, row)
+  local parts = { ('redline %d/%d'):format(i, n), paint.operation(h.file, h.hunk) }
+  if #h.hunk.oldText + #h.hunk.newText > 400 then
+    parts[#parts + 1] = paint.counts(h.hunk) -- it does not fit the eye
+  end
+  if h.applied then
+    table.insert(parts, 2, 'applied')
+  elseif h.hunk.state == 'conflict' then
+    table.insert(parts, 2, 'conflict')
+  end
+  if d.busy then
+    parts[#parts + 1] = '…'
+  end
+  local text = table.concat(parts, ' ')
+  if d.label ~= text then
+    d.label = text
+    d.label_id = api.nvim_buf_set_extmark(buf, ns, row, 0, {
+      id = d.label_id,
+      virt_text = { { ' ' .. text, h.hunk.whole and 'RedlineDelete' or 'RedlineHint' } },
+      virt_text_pos = label_pos,
+      hl_mode = 'combine',
       priority = 90,
       undo_restore = false,
     })
   end
-  local old, new = lines_of(hunk.oldText), lines_of(hunk.newText)
-  if not conflict and #old == #new and #old <= max_lines then
-    local now = api.nvim_buf_get_lines(buf, first, first + height, false)
-    for i = 1, height do
-      if now[i] == old[i] and old[i] ~= new[i] then
-        local head, tail = common(old[i], new[i])
-        if head + tail < #old[i] then
-          api.nvim_buf_set_extmark(buf, ns, first + i - 1, head, {
-            end_col = #old[i] - tail,
-            hl_group = 'RedlineDeleteText',
-            priority = 95,
-            undo_restore = false,
-          })
-        end
+end
+
+local function same_look(a, b)
+  return a.tabstop == b.tabstop and a.width == b.width and a.columns == b.columns
+end
+
+local function same_hunk(a, b)
+  return a.state == b.state and a.oldText == b.oldText and a.newText == b.newText and a.final == b.final and a.reason == b.reason
+end
+
+-- The rows that windows show, and as much again on both sides.
+local function near(buf)
+  local out = {}
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    local info = vim.fn.getwininfo(win)[1]
+    out[#out + 1] = { info.topline - 1 - info.height, info.botline + info.height }
+  end
+  return function(first, height)
+    for _, r in ipairs(out) do
+      if first <= r[2] and first + height >= r[1] then
+        return true
+      end
+    end
+    return false
+  end
+end
+
+-- Whether the places that the server names are those of the buffer as it is.
+local function current(buf, h)
+  local version = h.file.base and h.file.base.version
+  return type(version) ~= 'number' or version == (vim.lsp.util.buf_versions[buf] or version)
+end
+
+local watching
+
+local function watch()
+  if watching then
+    return
+  end
+  watching = true
+  local function all(args)
+    for buf, s in pairs(shown) do
+      if args.event ~= 'WinScrolled' or s.lazy then
+        M.refresh(buf)
       end
     end
   end
-  local lines = virtual(buf, hunk)
-  if #lines == 0 then
-    return id
-  end
-  local above = height == 0 and first == 0 and not (count == 1 and api.nvim_buf_get_lines(buf, 0, 1, false)[1] == '')
-  local at = math.max(0, math.min(first + height, count) - 1)
-  api.nvim_buf_set_extmark(buf, ns, at, 0, {
-    virt_lines = lines,
-    virt_lines_above = above,
-    -- The lines go with the text above them, also when a line is put in between.
-    right_gravity = false,
-    undo_restore = false,
+  api.nvim_create_autocmd({ 'WinScrolled', 'VimResized', 'WinResized' }, { group = group, callback = all })
+  api.nvim_create_autocmd('OptionSet', { group = group, pattern = { 'wrap', 'tabstop' }, callback = all })
+  api.nvim_create_autocmd({ 'BufWinEnter', 'TextChanged', 'InsertLeave' }, {
+    group = group,
+    callback = function(args)
+      if shown[args.buf] then
+        M.refresh(args.buf)
+      end
+    end,
   })
-  if above then
-    -- Lines above the first one are out of sight until one scrolls up.
-    for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-      api.nvim_win_call(win, function()
-        if vim.fn.line('w0') == 1 then
-          vim.fn.winrestview({ topline = 1, topfill = math.min(#lines, api.nvim_win_get_height(win) - 1) })
+  api.nvim_create_autocmd({ 'BufReadPost', 'BufUnload' }, {
+    group = group,
+    desc = 'Redline: reading a file anew takes its marks away',
+    callback = function(args)
+      local s = shown[args.buf]
+      if s then
+        if api.nvim_buf_is_valid(args.buf) then
+          api.nvim_buf_clear_namespace(args.buf, ns, 0, -1)
         end
-      end)
-    end
-  end
-  return id
+        s.drawn = {}
+        if args.event == 'BufUnload' then
+          s.unmap()
+          shown[args.buf] = nil
+        end
+      end
+    end,
+  })
 end
 
-local actions = {
-  next = { 'next', 'next hunk' },
-  prev = { 'prev', 'previous hunk' },
-  accept = { 'accept', 'accept the hunk' },
-  reject = { 'reject', 'reject the hunk' },
-  amend = { 'amend', 'amend the hunk' },
-  diff = { 'diff', 'show as a diff' },
-}
-
--- Sets the maps of some actions, in a buffer or everywhere, except where the user
--- has one, and returns what takes them away again.
-local function map(names, buf)
-  local mine = {}
-  for _, action in ipairs(names) do
-    local lhs = config.get().keys[action]
-    local a = actions[action]
-    local taken = false
-    for _, m in ipairs(lhs and (buf and api.nvim_buf_get_keymap(buf, 'n') or api.nvim_get_keymap('n')) or {}) do
-      taken = taken or vim.keycode(lhs:gsub('<LocalLeader>', (vim.g.maplocalleader or '\\'):gsub('%%', '%%%%'))) == vim.keycode(m.lhs)
-    end
-    if lhs and not taken then
-      vim.keymap.set('n', lhs, '<Cmd>Redline ' .. a[1] .. '<CR>', { buffer = buf, desc = 'Redline: ' .. a[2] })
-      mine[#mine + 1] = lhs
-    end
-  end
-  return function()
-    for _, lhs in ipairs(mine) do
-      pcall(vim.keymap.del, 'n', lhs, { buffer = buf })
-    end
+local function hide(buf)
+  local s = shown[buf]
+  if s then
+    shown[buf] = nil
+    s.unmap()
+    api.nvim_buf_clear_namespace(buf, ns, 0, -1)
   end
 end
 
--- Takes away the maps that go from hunk to hunk; nil while there are none.
-local leave
-
---- Puts the maps that go from hunk to hunk, over files too, in place or takes them
---- away.
----@param on boolean
-function M.navigation(on)
-  if on and not leave then
-    leave = map({ 'next', 'prev' })
-  elseif not on and leave then
-    leave()
-    leave = nil
-  end
-end
-
---- Draws the hunks of a buffer anew.
+--- Draws the hunks of a buffer.
 ---@param buf integer
-function M.refresh(buf)
+---@param hunks? redline.Hunk[] those of the buffer, where they are known already
+function M.refresh(buf, hunks)
   if not api.nvim_buf_is_loaded(buf) then
     shown[buf] = nil
     return
   end
-  local hunks = require('redline.review').hunks(buf)
-  if #hunks == 0 and not shown[buf] then
-    return
-  end
-  api.nvim_buf_clear_namespace(buf, ns, 0, -1)
+  hunks = hunks or require('redline.review').shown(buf)
   if #hunks == 0 then
-    shown[buf].unmap()
-    shown[buf] = nil
-    return
+    return hide(buf)
   end
-  local s = shown[buf] or { unmap = map({ 'accept', 'reject', 'amend', 'diff' }, buf) }
-  s.places = {}
-  shown[buf] = s
-  for i, h in ipairs(hunks) do
-    local busy = h.proposal.state == 'applying' and ' …' or ''
-    s.places[h.id] = draw(buf, h.hunk, ('redline %d/%d%s'):format(i, #hunks, busy))
-  end
-end
-
---- Where the hunks of a buffer stand now, also before the server has said so.
----@param buf integer
----@return table<string, integer> 0-based lines by hunk ID
-function M.places(buf)
-  local out = {}
+  watch()
   local s = shown[buf]
-  for id, mark in pairs(s and s.places or {}) do
-    local pos = api.nvim_buf_get_extmark_by_id(buf, ns, mark, {})
-    out[id] = pos[1]
+  if not s then
+    s = { drawn = {}, unmap = require('redline.maps').decide(buf) }
+    shown[buf] = s
   end
-  return out
-end
-
---- Goes to the next or previous undecided hunk, over the files of all proposals.
----@param direction 1|-1
-function M.jump(direction)
-  local review = require('redline.review')
-  local hunks = review.hunks()
-  if #hunks == 0 then
-    return vim.notify('Redline: there is nothing to review')
-  end
-  local buf, line = api.nvim_get_current_buf(), api.nvim_win_get_cursor(0)[1] - 1
-  local last = api.nvim_buf_line_count(buf) - 1
-  local target
-  local here = {}
+  local look = look_of(buf, not s.look)
+  local anew = not s.look or not same_look(look, s.look)
+  s.look, s.lazy = look, #hunks > many
+  local close = s.lazy and near(buf)
+  local away = require('redline.diffview').covers(buf) -- that view shows them its own way
+  local gone = s.drawn
+  local drawn = {}
+  local count = api.nvim_buf_line_count(buf)
   for i, h in ipairs(hunks) do
-    if h.buf == buf then
-      here[#here + 1] = i
-      local at = math.min(h.line, last)
-      if direction > 0 and at > line and not target then
-        target = i
-      elseif direction < 0 and at < line then
-        target = i
+    local d = gone[h.key]
+    gone[h.key] = nil
+    local at = d and api.nvim_buf_get_extmark_by_id(buf, ns, d.place, {})[1]
+    local first = math.min(h.hunk.range.start.line, count)
+    if at and not current(buf, h) then
+      first = at + (d.below and 1 or 0)
+    end
+    local row, below = math.min(first, count - 1), first >= count
+    if not at or at ~= row or d.below ~= below then
+      if d then
+        forget(buf, d)
       end
+      d = { below = below, place = api.nvim_buf_set_extmark(buf, ns, row, 0, { undo_restore = false }) }
     end
-  end
-  if not target then
-    -- Over the edge of the file: to the next one, and round.
-    if #here == 0 then
-      target = direction > 0 and 1 or #hunks
-    else
-      target = direction > 0 and here[#here] + 1 or here[1] - 1
-      target = (target - 1) % #hunks + 1
+    local busy = h.proposal.state == 'applying'
+    local wanted = not away and (not close or close(first, M.height(h.hunk)))
+    if d.ids and (anew or not wanted or not same_hunk(d.hunk, h.hunk)) then
+      erase(buf, d)
     end
+    d.hunk, d.busy = h.hunk, busy
+    if wanted and not d.ids then
+      d.ids = draw(buf, h, first, look)
+    end
+    if wanted then
+      label(buf, h, d, i, #hunks, row)
+    elseif d.label_id then
+      api.nvim_buf_del_extmark(buf, ns, d.label_id)
+      d.label, d.label_id = nil, nil
+    end
+    drawn[h.key] = d
   end
-  M.go(hunks[target])
+  for _, d in pairs(gone) do
+    forget(buf, d)
+  end
+  s.drawn = drawn
 end
 
---- Shows a hunk in the current window.
----@param h redline.Hunk
-function M.go(h)
-  vim.cmd("normal! m'")
-  local buf = h.buf
-  if buf < 0 then
-    buf = vim.uri_to_bufnr(h.file.uri)
-  end
-  if api.nvim_get_current_buf() ~= buf then
-    local keep = vim.bo.buftype ~= ''
-    if keep then
-      -- Not in the chat's window, or another that is not for files.
-      for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
-        if vim.bo[api.nvim_win_get_buf(win)].buftype == '' and api.nvim_win_get_config(win).relative == '' then
-          api.nvim_set_current_win(win)
-          keep = false
-          break
-        end
-      end
-    end
-    if keep then
-      vim.cmd('topleft vsplit')
-    end
-    vim.bo[buf].buflisted = true
-    if api.nvim_get_current_buf() ~= buf then
-      vim.cmd.buffer({ args = { tostring(buf) }, mods = { keepalt = false } })
-    end
-    require('redline.client').attach(buf)
-    M.refresh(buf)
-  end
-  local line = math.min((M.places(buf)[h.id] or h.line) + 1, api.nvim_buf_line_count(buf))
-  api.nvim_win_set_cursor(0, { line, 0 })
-  vim.cmd('normal! zv')
-  -- The virtual lines below belong to what is to be seen.
-  local below = math.min(#lines_of(h.hunk.newText) + M.height(h.hunk), api.nvim_win_get_height(0) - 2)
-  local room = api.nvim_win_get_height(0) - vim.fn.winline()
-  if below > room then
-    vim.cmd('normal! zz')
+--- Where a hunk stands in a buffer now, also before the server has said so.
+---@param buf integer
+---@param key string
+---@return integer? line 0-based; nil where it is not shown
+function M.place(buf, key)
+  local d = shown[buf] and shown[buf].drawn[key]
+  if d then
+    local at = api.nvim_buf_get_extmark_by_id(buf, ns, d.place, {})[1]
+    return at and at + (d.below and 1 or 0)
   end
 end
 

@@ -3,80 +3,159 @@ local client = require('redline.client')
 
 local M = {}
 
--- The proposals with undecided hunks, by ID.
-local open = {}
+local api = vim.api
+
+-- The proposals with undecided hunks, by ID, and when each came.
+local open, order, came = {}, {}, 0
+-- Proposals the user was told of.
+local announced = {}
 
 ---@class redline.Hunk
 ---@field id string
+---@field key string unlike the ID, unique over proposals
 ---@field proposal table
 ---@field file table
 ---@field hunk table
+---@field uri string where the file is now
 ---@field buf integer -1 when the file is not loaded
 ---@field line integer 0-based
+---@field applied? boolean it is in the document already, and was not looked at
 
-local function undecided(h)
-  return h.state == 'pending' or h.state == 'conflict'
+--- Whether a hunk waits for a word of the user.
+---@param h table
+---@return boolean
+function M.undecided(h)
+  return h.state == 'pending' or h.state == 'conflict' and not h.closed
 end
+local undecided = M.undecided
 
 ---@param p table
 local function is_open(p)
   return p.state == 'open' or p.state == 'applying'
 end
 
-local function loaded(uri)
-  local path = vim.uri_to_fname(uri)
-  local buf = vim.fn.bufnr('^' .. vim.fn.escape(path, '\\*?[]{},^$') .. '$')
-  if buf > 0 and vim.api.nvim_buf_is_loaded(buf) then
-    return buf
+-- The loaded buffers by the path of their file.
+local function buffers()
+  local out = {}
+  for _, b in ipairs(api.nvim_list_bufs()) do
+    if api.nvim_buf_is_loaded(b) then
+      local name = api.nvim_buf_get_name(b)
+      out[name] = name ~= '' and b or nil
+    end
   end
-  return -1
+  return out
 end
 
---- The undecided hunks in the order of files and lines.
+--- The hunks of proposals that pass, in the order of files and lines.
+---@param proposals table[]
+---@param pass fun(h: table, p: table): boolean
 ---@param buf? integer only those of a buffer
 ---@return redline.Hunk[]
-function M.hunks(buf)
-  local out = {}
-  local ids = vim.tbl_keys(open)
-  table.sort(ids)
-  for _, id in ipairs(ids) do
-    local p = open[id]
+function M.collect(proposals, pass, buf)
+  local out, files, nfiles = {}, {}, 0
+  local path = buf and api.nvim_buf_is_valid(buf) and api.nvim_buf_get_name(buf)
+  local bufs = not buf and buffers()
+  local marks = require('redline.marks')
+  for _, p in ipairs(proposals) do
     for _, f in ipairs(p.files) do
-      local b = loaded(f.uri)
-      if not buf or b == buf then
-        local places = b > 0 and require('redline.marks').places(b) or {}
+      local uri = f.uri
+      if f.op == 'rename' and f.newUri and f.hunks[1] and f.hunks[1].whole and f.hunks[1].state == 'accepted' then
+        uri = f.newUri
+      end
+      local name = vim.uri_to_fname(uri)
+      if not files[name] then
+        nfiles = nfiles + 1
+        files[name] = nfiles
+      end
+      local b = buf and (name == path and buf or nil) or bufs and bufs[name]
+      if b or not buf then
         for _, h in ipairs(f.hunks) do
-          if undecided(h) then
+          if pass(h, p) then
+            local key = p.proposalId .. '/' .. h.hunkId
             out[#out + 1] = {
               id = h.hunkId,
+              key = key,
               proposal = p,
               file = f,
               hunk = h,
-              buf = b,
-              line = places[h.hunkId] or h.range.start.line,
+              uri = uri,
+              buf = b or -1,
+              line = b and marks.place(b, key) or h.range.start.line,
+              rank = { files[name], #out },
             }
           end
         end
       end
     end
   end
+  table.sort(out, function(x, y)
+    if x.rank[1] ~= y.rank[1] then
+      return x.rank[1] < y.rank[1]
+    elseif x.line ~= y.line then
+      return x.line < y.line
+    end
+    return x.rank[2] < y.rank[2]
+  end)
   return out
 end
 
---- How many hunks are undecided.
----@return integer
+-- The open proposals in the order in which they came.
+local function proposals()
+  local out = vim.tbl_values(open)
+  table.sort(out, function(a, b)
+    return order[a.proposalId] < order[b.proposalId]
+  end)
+  return out
+end
+
+--- The undecided hunks in the order of files and lines.
+---@param buf? integer only those of a buffer
+---@return redline.Hunk[]
+function M.hunks(buf)
+  return M.collect(proposals(), undecided, buf)
+end
+
+--- The undecided hunks, and those that were applied without a question and not looked at.
+---@param buf? integer
+---@return redline.Hunk[]
+function M.shown(buf)
+  local out = M.hunks(buf)
+  local unseen = require('redline.applied').unseen(buf)
+  if #unseen == 0 then
+    return out
+  elseif #out == 0 then
+    return unseen
+  end
+  local rank = {}
+  for _, h in ipairs(vim.list_extend(out, unseen)) do
+    rank[h.uri] = rank[h.uri] or vim.tbl_count(rank) + 1
+  end
+  table.sort(out, function(a, b)
+    if rank[a.uri] ~= rank[b.uri] then
+      return rank[a.uri] < rank[b.uri]
+    elseif a.line ~= b.line then
+      return a.line < b.line
+    end
+    return a.key < b.key
+  end)
+  return out
+end
+
+--- How many hunks are undecided, and how many of them are in conflict.
+---@return integer undecided, integer conflicts
 function M.count()
-  local n = 0
+  local n, conflicts = 0, 0
   for _, p in pairs(open) do
     for _, f in ipairs(p.files) do
       for _, h in ipairs(f.hunks) do
         if undecided(h) then
           n = n + 1
+          conflicts = conflicts + (h.state == 'conflict' and 1 or 0)
         end
       end
     end
   end
-  return n
+  return n, conflicts
 end
 
 ---@return table<string, table>
@@ -84,93 +163,149 @@ function M.open()
   return open
 end
 
-local function show(p)
+--- Shows what there is in the files of a proposal, and in the lists.
+---@param p table
+function M.show(p)
+  local marks = require('redline.marks')
+  local bufs = buffers()
   for _, f in ipairs(p.files) do
-    local b = loaded(f.uri)
-    if b > 0 then
-      require('redline.marks').refresh(b)
+    for _, uri in ipairs({ f.uri, f.newUri }) do
+      local b = bufs[vim.uri_to_fname(uri)]
+      if b then
+        marks.refresh(b)
+      end
     end
   end
-  require('redline.marks').navigation(M.count() > 0)
+  require('redline.maps').navigation(M.count() + require('redline.applied').count() > 0)
   require('redline.diffview').refresh()
   require('redline.quickfix').refresh()
 end
 
 local function announce(p)
-  local hunks, files = 0, #p.files
+  if announced[p.proposalId] or p.auto then
+    return
+  end
+  announced[p.proposalId] = true
+  local hunks, files = 0, 0
   for _, f in ipairs(p.files) do
-    hunks = hunks + #f.hunks
+    local n = #vim.tbl_filter(undecided, f.hunks)
+    hunks = hunks + n
+    files = files + (n > 0 and 1 or 0)
+  end
+  if hunks == 0 then
+    return
   end
   local words = ('Redline: %d hunk%s in %d file%s to review'):format(hunks, hunks == 1 and '' or 's', files, files == 1 and '' or 's')
   local key = require('redline.config').get().keys.next
   vim.notify(words .. (key and ' (' .. key .. ')' or ' (:Redline next)'))
+  api.nvim_exec_autocmds('User', { pattern = 'RedlineProposal', data = { proposal = p }, modeline = false })
 end
 
 --- Takes a proposal's newest state.
 ---@param p table
-function M.update(p)
+---@param replayed? boolean it is told again, of an earlier time
+function M.update(p, replayed)
   local before = open[p.proposalId]
   if before and before.rev > p.rev then
     return
   end
-  if is_open(p) then
+  if is_open(p) and not p.auto then
+    if not before then
+      came = came + 1
+      order[p.proposalId] = came
+    end
     open[p.proposalId] = p
   else
     open[p.proposalId] = nil
   end
-  show(p)
-  if not before and p.state == 'open' then
+  if not is_open(p) then
+    require('redline.applied').take(p, replayed)
+  end
+  if replayed then
+    return -- shown when all has been told, by flush
+  end
+  M.show(p)
+  if p.state == 'open' then
     announce(p)
-    vim.api.nvim_exec_autocmds('User', { pattern = 'RedlineProposal', data = { proposal = p }, modeline = false })
   end
 end
 
---- Forgets everything; the server is gone.
+--- Shows what a replay has brought.
+function M.flush()
+  for _, p in ipairs(proposals()) do
+    M.show(p)
+    if p.state == 'open' then
+      announce(p)
+    end
+  end
+end
+
+--- Forgets what is under review; the server is gone.
 function M.clear()
   local all = open
-  open = {}
+  open, announced = {}, {}
   for _, p in pairs(all) do
-    show(p)
+    M.show(p)
   end
 end
 
---- The hunk at the cursor; else the only undecided one of the buffer.
+-- Whether a line belongs to a hunk; lines that are put in belong to those around them.
+local function at(h, line, last)
+  local n = require('redline.marks').height(h.hunk)
+  if n == 0 then
+    return line == h.line or line == h.line - 1 or (line == last and h.line > last)
+  end
+  return line >= h.line and line < h.line + n
+end
+
+--- The hunk at the cursor among some of the current buffer; else the only one.
+---@param hunks redline.Hunk[]
 ---@return redline.Hunk?
-function M.at_cursor()
-  local buf = vim.api.nvim_get_current_buf()
-  local line = vim.api.nvim_win_get_cursor(0)[1] - 1
-  local hunks = M.hunks(buf)
-  local last = vim.api.nvim_buf_line_count(buf) - 1
+function M.at_cursor(hunks)
+  local line = api.nvim_win_get_cursor(0)[1] - 1
+  local last = api.nvim_buf_line_count(0) - 1
+  local found
   for _, h in ipairs(hunks) do
-    local first, n = h.line, require('redline.marks').height(h.hunk)
-    -- An insertion belongs to the lines around it.
-    if line >= first and line < first + n then
-      return h
+    -- One that has lines of its own comes before one that is put between lines.
+    if at(h, line, last) and (not found or require('redline.marks').height(found.hunk) == 0) then
+      found = h
     end
   end
-  for _, h in ipairs(hunks) do
-    if require('redline.marks').height(h.hunk) == 0 and (line == h.line or line == h.line - 1 or (line == last and h.line > last)) then
-      return h
+  return found or (#hunks == 1 and hunks[1] or nil)
+end
+
+-- The hunks of the current buffer that a range of lines touches.
+local function in_range(hunks, first, to)
+  local last = api.nvim_buf_line_count(0) - 1
+  return vim.tbl_filter(function(h)
+    for line = math.max(first, h.line - 1), math.min(to, h.line + math.max(0, require('redline.marks').height(h.hunk) - 1)) do
+      if at(h, line, last) then
+        return true
+      end
     end
-  end
-  if #hunks == 1 then
-    return hunks[1]
-  end
+    return false
+  end, hunks)
 end
 
 -- A decision was made on what the user saw. When the proposal moved on since, the
 -- hunks' places did, mostly; the decision still stands if their texts are as seen.
-local function same(seen, now, target)
+local function same(seen, now, decisions)
   local texts = {}
   for _, f in ipairs(now.files) do
     for _, h in ipairs(f.hunks) do
       texts[h.hunkId] = h.oldText .. '\0' .. h.newText
     end
   end
+  local function meant(f, h)
+    for _, d in ipairs(decisions) do
+      if d.target == 'all' or d.target.fileId == f.fileId or d.target.hunkId == h.hunkId then
+        return true
+      end
+    end
+  end
   for _, f in ipairs(seen.files) do
     for _, h in ipairs(f.hunks) do
-      local meant = target == 'all' or target.fileId == f.fileId or target.hunkId == h.hunkId
-      if meant and undecided(h) and texts[h.hunkId] ~= h.oldText .. '\0' .. h.newText then
+      if meant(f, h) and undecided(h) and texts[h.hunkId] ~= h.oldText .. '\0' .. h.newText then
         return false
       end
     end
@@ -180,29 +315,29 @@ end
 
 local stale = -32801
 
---- Sends one decision.
+--- Sends decisions on one proposal.
 ---@param p table the proposal as the user saw it
----@param decision {target: table|string, decision: string, newText?: string, reason?: string}
----@param fn? fun(err?: table, p?: table)
-function M.resolve(p, decision, fn)
+---@param decisions {target: table|string, decision: string, newText?: string, reason?: string}[]
+---@param fn? fun(err?: table, p?: table) takes the errors, which are else shown
+function M.resolve(p, decisions, fn)
   local tries = 0
   local function send(rev)
     tries = tries + 1
-    client.request('agent/proposal/resolve', { proposalId = p.proposalId, rev = rev, decisions = { decision } }, function(err, now)
+    client.request('agent/proposal/resolve', { proposalId = p.proposalId, rev = rev, decisions = decisions }, function(err, now)
       if err and err.code == stale then
         local current = err.data and err.data.proposal
-        if current and tries < 5 and is_open(current) and same(p, current, decision.target) then
+        if current and tries < 5 and is_open(current) and same(p, current, decisions) then
           return send(current.rev)
         end
         if current then
           M.update(current)
         end
       end
-      if err then
+      if err and not fn then
         vim.notify('Redline: ' .. err.message, vim.log.levels.WARN)
       elseif now then
         M.update(now)
-        M.told(p, now, decision.decision)
+        M.told(p, now, decisions[1].decision)
       end
       if fn then
         fn(err, now)
@@ -235,45 +370,72 @@ function M.told(before, now, decision)
   end
 end
 
---- Decides by scope: the hunk at the cursor, the file in the current window, or all.
+-- Decides hunks, those of each proposal in one request. A target is a hunk, unless the
+-- whole of a proposal is meant.
+local function decide(hunks, decision, reason)
+  local by = {}
+  for _, h in ipairs(hunks) do
+    local id = h.proposal.proposalId
+    by[id] = by[id] or { p = h.proposal, decisions = {} }
+    table.insert(by[id].decisions, { target = { hunkId = h.id }, decision = decision, reason = reason })
+  end
+  for _, b in pairs(by) do
+    M.resolve(b.p, b.decisions)
+  end
+end
+
+--- Decides by scope: the hunk at the cursor, the hunks that a range of lines touches,
+--- those of the file in the current window, or all. Hunks that were applied already are
+--- kept or taken back, where nothing waits for a decision in the same scope.
 ---@param decision 'accept'|'reject'
----@param scope 'hunk'|'file'|'all'
+---@param scope 'hunk'|'range'|'file'|'all'
 ---@param reason? string
-function M.decide(decision, scope, reason)
-  if next(open) == nil then
+---@param lines? integer[] the first and last line of a range, from 1
+function M.decide(decision, scope, reason, lines)
+  local applied = require('redline.applied')
+  if next(open) == nil and applied.count() == 0 then
     return vim.notify('Redline: there is nothing to review')
   end
-  if scope == 'hunk' then
-    local h = M.at_cursor()
-    if not h then
-      return vim.notify('Redline: there is no hunk here; :Redline next goes to one')
-    end
-    return M.resolve(h.proposal, { target = { hunkId = h.id }, decision = decision, reason = reason })
+  local view = require('redline.diffview').of(api.nvim_get_current_buf())
+  if view and scope ~= 'all' then
+    return view.decide(decision, reason, scope == 'file' and { 1, math.huge } or lines)
   end
-  local buf = vim.api.nvim_get_current_buf()
-  local found = false
-  for _, p in pairs(vim.deepcopy(open)) do
-    if scope == 'all' then
-      found = true
-      M.resolve(p, { target = 'all', decision = decision, reason = reason })
-    else
-      for _, f in ipairs(p.files) do
-        if loaded(f.uri) == buf then
-          found = true
-          M.resolve(p, { target = { fileId = f.fileId }, decision = decision, reason = reason })
-        end
-      end
+  local buf = api.nvim_get_current_buf()
+  local function pick(hunks)
+    if scope == 'hunk' then
+      return { M.at_cursor(hunks) }
     end
+    return scope == 'range' and in_range(hunks, lines[1] - 1, lines[2] - 1) or hunks
   end
-  if not found then
-    vim.notify('Redline: there is no hunk in this file')
+  local here = scope ~= 'all' and buf or nil
+  local found = pick(M.hunks(here))
+  if #found > 0 then
+    return decide(found, decision, reason)
+  end
+  found = pick(applied.unseen(here))
+  if #found == 0 then
+    local words = {
+      hunk = 'there is no hunk here; :Redline next goes to one',
+      range = 'there is no hunk in these lines',
+      file = 'there is no hunk in this file',
+    }
+    return vim.notify('Redline: ' .. (words[scope] or 'there is nothing to review'))
+  end
+  if decision == 'accept' then
+    applied.keep(found)
+  else
+    applied.revert(found)
   end
 end
 
 --- Opens the text of the hunk at the cursor in a window; writing it there puts it
 --- into the document in place of the proposed text.
 function M.amend()
-  local h = M.at_cursor()
+  local view = require('redline.diffview').of(api.nvim_get_current_buf())
+  if view then
+    return vim.notify('Redline: change the text here; :write takes it')
+  end
+  local h = M.at_cursor(M.hunks(api.nvim_get_current_buf()))
   if not h then
     return vim.notify('Redline: there is no hunk here; :Redline next goes to one')
   end

@@ -82,7 +82,10 @@ function M.ready(fn)
   if not again then
     return M.new()
   end
+  again.replaying = true
   client.request('agent/session/resume', { sessionId = again.id, afterSeq = again.seq }, function(err, info)
+    again.replaying = false
+    require('redline.review').flush()
     if err then
       M.all[again.id] = nil
       return M.new()
@@ -177,7 +180,10 @@ function M.pick()
         return select(s)
       end
       chat.show_session(s)
+      s.replaying = true
       client.request('agent/session/resume', { sessionId = s.id, afterSeq = 0 }, function(e)
+        s.replaying = false
+        require('redline.review').flush()
         if e then
           return M.fail(e.message)
         end
@@ -220,6 +226,9 @@ function M.event(p)
   elseif t == 'tool/updated' then
     local busy = { running = 'tool', pending = 'tool', confirming = 'confirm' }
     s.state = busy[ev.status] or 'waiting'
+    if ev.kind == 'execute' and (ev.status == 'completed' or ev.status == 'failed') and not s.replaying then
+      require('redline.reload').check()
+    end
   elseif t == 'retry' then
     s.state = 'retry'
   elseif t == 'usage/updated' then
@@ -227,7 +236,7 @@ function M.event(p)
   elseif t == 'model/changed' then
     s.model = ev.model
   elseif t == 'proposal/updated' then
-    require('redline.review').update(ev.proposal)
+    require('redline.review').update(ev.proposal, s.replaying)
   end
   require('redline.chat').event(s, ev)
   if t == 'turn/ended' then
@@ -238,13 +247,15 @@ function M.event(p)
   end
 end
 
-function M.ended(_, ev)
+function M.ended(s, ev)
+  if s.replaying then
+    return
+  end
   if ev.status == 'failed' or ev.status == 'limit' then
     local message = ev.error and ev.error.message or ('the turn ended: ' .. ev.status)
     vim.notify('Redline: ' .. message, vim.log.levels.ERROR)
   end
-  -- Commands may have changed files that are open and unmodified.
-  vim.cmd('silent! checktime')
+  require('redline.reload').check()
 end
 
 --- The server has ended. why is nil when it was asked to.

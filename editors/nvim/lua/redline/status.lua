@@ -18,13 +18,20 @@ function M.text()
     return ''
   end
   local parts = {}
-  local n = require('redline.review').count()
+  local n, conflicts = require('redline.review').count()
   -- A call that waits for the review asks nothing else.
   if words[s.state] and words[s.state] ~= '' and not (s.state == 'confirm' and n > 0) then
     parts[#parts + 1] = words[s.state]
   end
   if n > 0 then
     parts[#parts + 1] = n == 1 and '1 hunk' or n .. ' hunks'
+  end
+  if conflicts > 0 then
+    parts[#parts + 1] = conflicts == 1 and '1 conflict' or conflicts .. ' conflicts'
+  end
+  local applied = require('redline.applied').count()
+  if applied > 0 then
+    parts[#parts + 1] = applied .. ' applied'
   end
   if s.mode ~= 'default' then
     parts[#parts + 1] = s.mode
