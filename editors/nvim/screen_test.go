@@ -64,6 +64,26 @@ func (x *terminal) tmux(args ...string) string {
 	return string(out)
 }
 
+// until waits for a Lua expression to be true. Neovim is asked again and again: keys that
+// are on their way are not taken while it waits by itself.
+func (x *terminal) until(expr string) {
+	x.t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for !get[bool](x.nvim, "return ("+expr+") and true or false") {
+		if time.Now().After(deadline) {
+			x.t.Fatalf("waited in vain for %s", expr)
+		}
+	}
+}
+
+// undecided is for until: n hunks wait for a decision.
+func undecided(n int) string {
+	return fmt.Sprintf("package.loaded['redline.review'] and require('redline.review').count() == %d", n)
+}
+
+// ended is for until: the first turn is over.
+const ended = "require('redline.session').current.ended"
+
 // screen returns the text of the screen once Neovim has drawn all there is.
 func (x *terminal) screen(until string) string {
 	x.t.Helper()
@@ -116,14 +136,14 @@ func Top(text string, n int) []Word {
 	x.lua(`vim.o.statusline = "%f%m%=%{v:lua.require'redline'.status()}" vim.o.laststatus = 3 vim.cmd.edit('count.go')
 		vim.cmd('Redline chat') vim.cmd('wincmd p')`, nil)
 	x.tmux("send-keys", ":Redline ask Make Top work for all texts", "Enter")
-	x.lua(`hunks(2)`, nil)
+	x.until(undecided(2))
 	x.tmux("send-keys", "gg", "]r")
-	x.lua(`await('the cursor at the hunk', function() return vim.fn.line('.') == 6 end)`, nil)
+	x.until(`vim.fn.line('.') == 6`)
 	review := x.screen("redline 1/2")
 	x.tmux("send-keys", `\ra`)
-	x.lua(`hunks(1)`, nil)
+	x.until(undecided(1))
 	x.tmux("send-keys", "]r", ":Redline reject leave that one", "Enter")
-	x.lua(`idle()`, nil)
+	x.until(ended)
 	x.lua(`vim.cmd('echo ""')`, nil)
 	after := x.screen("did not want")
 
