@@ -112,6 +112,33 @@ func FuzzFrames(f *testing.F) {
 	})
 }
 
+// FuzzLines checks that reading lines never panics or hangs, does not depend on how the
+// bytes are cut, keeps within its bound, and finds the line after any garbage.
+func FuzzLines(f *testing.F) {
+	f.Add([]byte("{}\n{}"))
+	f.Add([]byte("\uFEFF{}\r\n\r\n \n\xff\xfe\x00\n"))
+	f.Add(bytes.Repeat([]byte("x"), 300))
+	f.Fuzz(func(t *testing.T, noise []byte) {
+		const limit = 64
+		lines := func(r io.Reader) *lineSource { return &lineSource{bufio.NewReaderSize(r, 16), limit} }
+		all, end := drain(t, lines(bytes.NewReader(noise)))
+		cut, endCut := drain(t, lines(oneByte{bytes.NewReader(noise)}))
+		if fmt.Sprint(all, end) != fmt.Sprint(cut, endCut) {
+			t.Errorf("depends on how the input is cut:\n%q %v\n%q %v", all, end, cut, endCut)
+		}
+		for _, line := range all {
+			if len(line) > limit || strings.Contains(line, "\n") || line != strings.TrimSpace(line) || line == "" {
+				t.Errorf("line %q", line)
+			}
+		}
+		const next = `{"next":true}`
+		got, end := drain(t, lines(strings.NewReader(string(noise)+"\n"+next+"\n")))
+		if !errors.Is(end, io.EOF) || len(got) == 0 || got[len(got)-1] != next {
+			t.Errorf("after %q: got %q and %v", noise, got, end)
+		}
+	})
+}
+
 // FuzzCheck checks that what the guard passes is what jsonrpc2 takes, and that
 // each refusal is a valid message.
 func FuzzCheck(f *testing.F) {
