@@ -249,3 +249,32 @@ func TestChatIsTheConversation(t *testing.T) {
 		t.Errorf("send, without saying what: %v", err) // the only chat with something to send
 	}
 }
+
+// A new file that the user opens before it is there: Helix has a line end in it then, and
+// that is not what the user typed.
+func TestNewFileIsOpen(t *testing.T) {
+	for text, want := range map[string]string{"": "fresh\n", "\n": "fresh\n", "mine\n": "mine\n"} {
+		m := agenttest.NewModel()
+		p := lsptest.Helix2501()
+		e := lsptest.NewEditor(t, server(m, func(o *lsp.Options) { o.Review = "codeAction" }), lsptest.Options{Personality: &p, Files: map[string]string{"a.txt": "x\n"}})
+		*m = *agenttest.NewModel(
+			agenttest.Step{Calls: []agenttest.Call{{Name: "write_file", Args: map[string]any{"file_path": e.Path("sub/new.txt"), "content": "fresh\n"}}}},
+			agenttest.Step{Text: []string{"I see."}},
+		)
+		ask(e, "go")
+		said(e, "1 change in sub/new.txt")
+		e.OpenText(lsptest.URI(e.Path("sub/new.txt")), text)
+		if want == "fresh\n" {
+			codeActions(e, "sub/new.txt", 0)["Redline: accept this hunk"].run(e)
+		} else {
+			e.MustCall("workspace/executeCommand", map[string]any{"command": "redline.accept"}, nil)
+		}
+		said(e, "I see.")
+		if got := e.Text("sub/new.txt"); got != want {
+			t.Errorf("opened as %q: %q, want %q", text, got, want)
+		}
+		if r := m.Responses(1)[0]; strings.Contains(r.Output, "sub/new.txt") != (want == "fresh\n") {
+			t.Errorf("opened as %q: the model is told %+v", text, r)
+		}
+	}
+}

@@ -200,6 +200,11 @@ func (f *FileChange) Rebase(now string, version *int32) (changed bool) {
 				end = len(now)
 			}
 		}
+		if h.Whole && f.Op == OpCreate && f.text == "" && version != nil && (now == "\n" || now == "\r\n") {
+			// The new file is open before it is there, and the editor (Helix) has a line
+			// end in what is empty.
+			start, end, ok = 0, len(now), true
+		}
 		if (h.State != Pending && h.State != Conflicted) || h.Closed {
 			h.Start, h.End = start, end
 			continue
