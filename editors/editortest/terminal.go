@@ -31,7 +31,7 @@ func StartTerminal(t testing.TB, dir string, env []string, width, height int, co
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &Terminal{t: t, dir: tmp, env: append([]string{"TERM=xterm-256color", "COLORTERM=truecolor", "LANG=C.UTF-8"}, env...), wait: 30 * time.Second}
+	x := &Terminal{t: t, dir: tmp, env: append([]string{"TERM=xterm-256color", "COLORTERM=truecolor", "LANG=C.UTF-8"}, env...), wait: time.Minute}
 	conf := filepath.Join(tmp, "conf")
 	// The screen stays when the program ends, so that its last words can be read; a lone
 	// Escape is not waited on.

@@ -113,7 +113,7 @@ func (h *helix) trace() string { return filepath.Join(h.home, "trace") }
 // traced waits until a text was n times on the wire.
 func (h *helix) traced(text string, n int) {
 	h.t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		data, _ := os.ReadFile(h.trace()) // not there yet
 		if strings.Count(string(data), text) >= n {

@@ -71,7 +71,7 @@ func (p person) Review(n int) {
 	} else {
 		p.traced("waits for your decision", 1)
 	}
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for got := p.marks(); got != n; got = p.marks() {
 		if time.Now().After(deadline) {
 			p.t.Fatalf("%d changes wait, want %d", got, n)
