@@ -26,6 +26,12 @@ const leastGain = 0.2
 // compressCommand is the prompt that compresses the conversation.
 const compressCommand = "/compress"
 
+// BuiltinCommands are the words that a prompt may consist of which are no custom prompt,
+// without the "/", and what they do.
+var BuiltinCommands = map[string]string{
+	strings.TrimPrefix(compressCommand, "/"): "Summarise the older part of the conversation",
+}
+
 // errNothingToCompress says that there is nothing old enough to be summarised.
 var errNothingToCompress = errors.New("there is nothing to compress yet")
 

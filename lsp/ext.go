@@ -430,7 +430,7 @@ type CommandList struct {
 type CommandInfo struct {
 	Name        string       `json:"name"` // without the "/"
 	Description string       `json:"description,omitempty"`
-	Source      string       `json:"source"`         // user, project, or mcp:SERVER
+	Source      string       `json:"source"`         // builtin, user, project, or mcp:SERVER
 	Args        []CommandArg `json:"args,omitempty"` // of an MCP prompt; others take any text
 }
 

@@ -3,7 +3,10 @@ package lsp
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 
+	"redline/agent"
 	"redline/agent/slash"
 	"redline/lsp/rpc"
 )
@@ -22,16 +25,22 @@ func (s *Server) commandList(_ context.Context, p *CommandListParams) (CommandLi
 	}
 	s.runBackground(set)
 	out := CommandList{Commands: []CommandInfo{}}
-	if set.Slash == nil {
-		return out, nil
+	for name, does := range agent.BuiltinCommands {
+		out.Commands = append(out.Commands, CommandInfo{Name: name, Description: does, Source: "builtin"})
 	}
-	for _, c := range set.Slash.List() {
-		info := CommandInfo{Name: c.Name, Description: c.Description, Source: c.Source}
-		for _, a := range c.Args {
-			info.Args = append(info.Args, CommandArg(a))
+	if set.Slash != nil {
+		for _, c := range set.Slash.List() {
+			if agent.BuiltinCommands[c.Name] != "" {
+				continue // the built-in one counts
+			}
+			info := CommandInfo{Name: c.Name, Description: c.Description, Source: c.Source}
+			for _, a := range c.Args {
+				info.Args = append(info.Args, CommandArg(a))
+			}
+			out.Commands = append(out.Commands, info)
 		}
-		out.Commands = append(out.Commands, info)
 	}
+	slices.SortFunc(out.Commands, func(a, b CommandInfo) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
 }
 

@@ -50,6 +50,7 @@ func TestCommands(t *testing.T) {
 	var got lsp.CommandList
 	e.MustCall("agent/command/list", map[string]any{}, &got)
 	want := []lsp.CommandInfo{
+		{Name: "compress", Description: "Summarise the older part of the conversation", Source: "builtin"},
 		{Name: "plain", Description: "Plain.", Source: "user"},
 		{Name: "sum", Description: "Adds.", Source: "mcp:srv", Args: []lsp.CommandArg{{Name: "a", Description: "one", Required: true}, {Name: "b"}}},
 	}

@@ -68,6 +68,9 @@ settings say. Keys and tokens are kept encrypted, readable by you alone.
 		return fail(std, exitUsage, "%v", err)
 	}
 	source := config.Source{Getenv: std.getenv, Folders: []string{folder}}
+	if cfg, err := source.Load(); err == nil && cfg.Provider == config.ProviderOpenAI && verb != "logout" {
+		return authOpenAI(std, cfg, verb)
+	}
 	return run(signin.NewUser(std.getenv, versionString()).Account(source.Load))
 }
 
@@ -197,4 +200,21 @@ func authFail(ctx context.Context, std stdio, err error) int {
 		return fail(std, exitCredentials, "%v", err)
 	}
 	return fail(std, exitFailed, "%v", err)
+}
+
+// authOpenAI says how the server of redline.openai is reached: there is no signing in to it.
+func authOpenAI(std stdio, cfg *config.Config, verb string) int {
+	if verb == "login" {
+		return fail(std, exitUsage, "there is nothing to sign in to: redline.provider is %q, and the server at %s is used. Remove that setting to use Gemini.", config.ProviderOpenAI, cfg.OpenAI.BaseURL)
+	}
+	key, missing := cfg.OpenAI.Key(cfg.Env)
+	if missing != "" {
+		return fail(std, exitCredentials, "%v", missingKey(missing))
+	}
+	with := "without a key"
+	if key != "" {
+		with = "with the key of the environment"
+	}
+	fmt.Fprintf(std.out, "No sign-in is needed: %s, %s.\n", cfg.OpenAI.BaseURL, with)
+	return exitOK
 }

@@ -13,6 +13,11 @@ import (
 	"redline/lsp"
 )
 
+// missingKey says that the environment variable name, which the settings want, is not set.
+func missingKey(name string) error {
+	return signin.Missing{Text: fmt.Sprintf("The environment variable %s, which redline.openai.apiKeyEnv names, is not set. Set it to the server's key, or remove the setting if the server needs none.", name)}
+}
+
 // useOpenAI lets sessions talk to a server of OpenAI's chat completions. modelFlag is
 // the model that the command line names; empty: the settings' one counts.
 func useOpenAI(set *lsp.Settings, cfg *config.Config, modelFlag string) {
@@ -27,7 +32,7 @@ func useOpenAI(set *lsp.Settings, cfg *config.Config, modelFlag string) {
 	auth := func() (key string, err error) {
 		key, missing := cfg.OpenAI.Key(cfg.Env)
 		if missing != "" {
-			return "", signin.Missing{Text: fmt.Sprintf("The environment variable %s, which redline.openai.apiKeyEnv names, is not set. Set it to the server's key, or remove the setting if the server needs none.", missing)}
+			return "", missingKey(missing)
 		}
 		return key, nil
 	}

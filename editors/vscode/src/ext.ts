@@ -129,7 +129,7 @@ export interface ModelList {
 export interface CommandInfo {
   name: string;
   description?: string;
-  /** user, project, or mcp:SERVER. */
+  /** builtin, user, project, or mcp:SERVER. */
   source: string;
   args?: { name: string; description?: string; required?: boolean }[];
 }
