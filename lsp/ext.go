@@ -323,6 +323,11 @@ type ProposalHunk struct {
 	Reason  string         `json:"reason,omitempty"`
 	Final   *string        `json:"final,omitempty"` // what stands in the document when amended
 	Whole   bool           `json:"whole,omitempty"` // it is the operation on the file itself
+	// Closed says that a conflict was decided on and stays as it is.
+	Closed bool `json:"closed,omitempty"`
+	// Standing says that it came into the document and was not taken back since, as far
+	// as is known: agent/proposal/revert is for these.
+	Standing bool `json:"standing,omitempty"`
 }
 
 // EventParams wraps an event on the wire.

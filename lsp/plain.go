@@ -54,12 +54,20 @@ func (s *Server) reviewPlain(ctx context.Context, rv *review, p *workspace.Propo
 }
 
 // applyConfirmed sends what is pending as one edit that the editor lets the user
-// confirm. What is in the documents afterwards was accepted, the rest was not.
-func (s *Server) applyConfirmed(ctx context.Context, p *workspace.Proposal, updated func()) error {
+// confirm. What is in the documents afterwards was accepted, the rest was not; with keep,
+// it stays open when nothing was accepted.
+func (s *Server) applyConfirmed(ctx context.Context, p *workspace.Proposal, keep bool, updated func()) error {
 	p.State = workspace.Applying
 	p.Rev++
 	updated()
-	defer func() { p.State = workspace.Open; p.Rev++ }()
+	defer func() {
+		p.State = workspace.Open
+		p.Rev++
+		if keep && undecided(p) {
+			updated()
+		}
+	}()
+	some := false
 	for range maxTries {
 		s.rebase(p)
 		s.conflictWithNewFiles(p)
@@ -78,10 +86,14 @@ func (s *Server) applyConfirmed(ctx context.Context, p *workspace.Proposal, upda
 		if err != nil {
 			return err
 		}
+		some = got.some
 		if !got.moved || got.some || got.yes {
 			break
 		}
 		// Refused because the user typed while looking: ask again on the new text.
+	}
+	if keep && !some {
+		return nil
 	}
 	for h := range p.Hunks() {
 		if h.State == workspace.Pending {

@@ -27,6 +27,7 @@ type ask struct {
 	rev       int // the state it was made on; 0: whatever is there
 	decisions []HunkDecision
 	confirm   bool // instead of decisions: let the editor ask, with annotations
+	keep      bool // of confirm: when nothing is taken, nothing is decided
 	// do, if set, is done instead of all that.
 	do    func(ctx context.Context, p *workspace.Proposal) error
 	reply chan error // capacity 1
@@ -163,7 +164,7 @@ func (s *Server) answer(ctx context.Context, p *workspace.Proposal, a ask, updat
 	}
 	resolve := func() error { return s.resolve(ctx, p, a.decisions, updated) }
 	if a.confirm {
-		resolve = func() error { return s.applyConfirmed(ctx, p, updated) }
+		resolve = func() error { return s.applyConfirmed(ctx, p, a.keep, updated) }
 	}
 	if err := resolve(); err != nil {
 		return err

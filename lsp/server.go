@@ -295,6 +295,7 @@ func (s *Server) routes() *rpc.Router {
 	rpc.Handle(r, methodProposalGet, rpc.Async, s.proposalGet)
 	rpc.Handle(r, methodProposalResolve, rpc.Async, s.proposalResolve)
 	rpc.Handle(r, methodProposalRevert, rpc.Async, s.proposalRevert)
+	rpc.Handle(r, methodProposalConfirm, rpc.Async, s.proposalConfirm)
 	rpc.Handle(r, methodAuthStatus, rpc.Async, s.authStatus)
 	rpc.Handle(r, methodAuthLogin, rpc.Async, s.authLogin)
 	rpc.Handle(r, methodAuthComplete, rpc.Async, s.authComplete)

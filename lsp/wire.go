@@ -78,6 +78,7 @@ func (e *encoder) proposal(p *workspace.Proposal) *Proposal {
 			wire := ProposalHunk{
 				HunkID: h.ID, Range: m.rng(h.Start, h.End), OldText: h.Old, NewText: h.New,
 				State: h.State.String(), Reason: h.Reason, Whole: h.Whole,
+				Closed: h.State == workspace.Conflicted && h.Closed, Standing: h.Standing(),
 			}
 			if h.State == workspace.Amended {
 				wire.Final = &h.Final

@@ -64,6 +64,12 @@ export interface Hunk {
   state: HunkState;
   reason?: string;
   final?: string;
+  /** It is the operation on the file itself. */
+  whole?: boolean;
+  /** A conflict that was decided on and stays as it is. */
+  closed?: boolean;
+  /** It came into the document and was not taken back since, as far as is known. */
+  standing?: boolean;
 }
 
 export interface ProposalFile {
