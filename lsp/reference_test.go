@@ -42,6 +42,7 @@ var requestSummaries = map[string]string{
 	"agent/proposal/get":       "Returns a proposal.",
 	"agent/proposal/resolve":   "Decides hunks. The answer comes when the decisions are applied and settled; an older rev is refused (-32801).",
 	"agent/proposal/revert":    "Takes back what still stands of a proposal.",
+	"agent/proposal/confirm":   "Has the editor's own preview of a workspace edit decide on what is pending; answers when the user has.",
 	"agent/checkpoint/list":    "Lists the checkpoints of a session, one before each turn.",
 	"agent/checkpoint/preview": "Returns what a restore would change.",
 	"agent/checkpoint/restore": "Goes back to a checkpoint: files, conversation or both. A restore can be undone by restoring undoCheckpointId.",

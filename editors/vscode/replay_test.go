@@ -17,7 +17,7 @@ import (
 // TestVSCodeReplay plays the replay files that every editor plays.
 func TestVSCodeReplay(t *testing.T) {
 	installed(t)
-	for _, name := range []string{"review", "conflict", "bytes"} {
+	for _, name := range []string{"review", "conflict", "bytes", "amend"} {
 		t.Run(name, func(t *testing.T) {
 			replay := editortest.Load(t, name)
 			root, model := replay.Start(t)
@@ -82,7 +82,16 @@ func (p person) Reject(file string, line int, reason string) {
 }
 func (p person) Amend(file string, line int, text string) {
 	p.t.Helper()
-	p.t.Fatal("not in VS Code yet")
+	p.at(file, line)
+	p.press("Control+k")
+	p.press("a")
+	p.wait(`.tab.active[aria-label*="your version"]`, "")
+	p.wait(`.monaco-diff-editor .editor.modified .monaco-editor.focused`, "")
+	p.press("Control+a")
+	p.typeText(text)
+	p.shot("amend")
+	p.press("Control+s")
+	p.gone(`.tab[aria-label*="your version"]`)
 }
 func (p person) AcceptAll() { p.t.Helper(); p.run("Redline: Accept All Changes") }
 func (p person) Idle() {

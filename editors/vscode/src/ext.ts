@@ -295,6 +295,7 @@ export const method = {
   proposalGet: "agent/proposal/get",
   proposalResolve: "agent/proposal/resolve",
   proposalRevert: "agent/proposal/revert",
+  proposalConfirm: "agent/proposal/confirm",
   authStatus: "agent/auth/status",
   authLogin: "agent/auth/login",
   authComplete: "agent/auth/complete",

@@ -10,11 +10,8 @@ import { NativeChat } from "./native";
 import { QuestionNotices } from "./notices";
 import { QuestionStore } from "./questions";
 import { questionRequests } from "./requests";
-import { InlineReview } from "./review/inline";
-import { ReviewLenses } from "./review/lenses";
-import { ProposedDocuments } from "./review/proposed";
+import { registerReview } from "./review/register";
 import { Reviews } from "./review/reviews";
-import { reviewCommands, reviewContext } from "./review/commands";
 import { Conversation } from "./session";
 import { Setup } from "./setup";
 import { SignIn } from "./signin";
@@ -35,8 +32,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const conversation = new Conversation(own, context.workspaceState);
   const reviews = new Reviews(own);
   const attention = new AttentionTracker();
-  const proposed = new ProposedDocuments(reviews);
-  const inline = new InlineReview(reviews);
+  const proposed = registerReview(context, reviews);
   const chat = new ChatView(context.extensionUri, conversation, attention, own, reviews, proposed, questions);
   const notices = new QuestionNotices(questions, chat);
 
@@ -47,19 +43,13 @@ export function activate(context: vscode.ExtensionContext): void {
   context.subscriptions.push(
     own,
     conversation,
-    reviews,
     attention,
-    proposed,
-    inline,
     chat,
     notices,
     // The chat keeps the questions of its own session only; others are asked by notification.
     questions.onDidChange((c) => c.question.sessionId === conversation.sessionId && conversation.transcript.question(c)),
     own.onDidChangeState((s) => s !== "running" && questions.withdrawAll()),
     conversation.onProposal((p) => reviews.update(p)),
-    vscode.languages.registerCodeLensProvider(documents, new ReviewLenses(reviews)),
-    reviewCommands(reviews, inline, proposed),
-    reviewContext(reviews),
     signIn,
     new Setup(own),
     statusItem(own, conversation, reviews, questions, signIn),

@@ -8,6 +8,7 @@ const card = (newText: string, fits = true, language = "go") =>
     {
       fits,
       proposal: { proposalId: "p1" },
+      file: { op: "edit", fileId: "f1" },
       hunk: { hunkId: "h1", range: { start: { line: 0, character: 0 }, end: { line: 1, character: 0 } }, oldText: "", newText, state: "pending" },
     },
     language,
@@ -31,7 +32,7 @@ test("the proposed text is one block of code, whatever is in it", () => {
     const shown = (blocks[0]?.content ?? "").split("\n").map((l) => l.slice(1).trimEnd());
     assert.equal(shown.join("\n").trimEnd(), text.trimEnd(), text);
     const links = [...card(text).replace(blocks[0]?.content ?? "", "").matchAll(/\(command:([\w.]+)/g)].map((m) => m[1]);
-    assert.deepEqual(links, ["redline.acceptHunk", "redline.rejectHunk", "redline.rejectHunkWithReason"], text);
+    assert.deepEqual(links, ["redline.acceptHunk", "redline.rejectHunk", "redline.amendHunk", "redline.rejectHunkWithReason"], text);
   }
 });
 

@@ -90,7 +90,16 @@ const ops = {
     await page.keyboard.press("F1");
     await picker(`>${c.text}`);
     await page.locator(".quick-input-list .monaco-list-row.focused, .quick-input-list .monaco-list-row").filter({ hasText: c.text }).first().click({ timeout });
-    await page.locator(".quick-input-widget").waitFor({ state: "hidden", timeout });
+    // Gone, or taken for a question of the command's own.
+    await page.waitForFunction(
+      () => {
+        const box = document.querySelector(".quick-input-widget");
+        const input = box?.querySelector("input");
+        return !box || box.getBoundingClientRect().height === 0 || (input && !input.value.startsWith(">") && !input.placeholder.includes("command"));
+      },
+      undefined,
+      { timeout, polling: 50 },
+    );
   },
   async quick(c) {
     await page.keyboard.press("F1");

@@ -2,7 +2,8 @@ import * as vscode from "vscode";
 import { lineCount } from "../chat/transcript";
 import { cardBody } from "./cardbody";
 import { lines } from "./hunks";
-import type { PlacedHunk } from "./reviews";
+import type { HunkRef, PlacedHunk } from "./reviews";
+import type { News } from "./seen";
 
 interface Card {
   thread: vscode.CommentThread;
@@ -24,15 +25,18 @@ export class Cards implements vscode.Disposable {
   private controller = newController();
   private readonly cards = new Map<string, Card>();
 
-  /** Makes the cards those of the hunks in the given documents. */
-  show(documents: Map<string, { document: vscode.TextDocument; hunks: PlacedHunk[] }>): void {
+  /** Makes the cards those of the hunks in the given documents; news tells what is marked. */
+  show(documents: Map<string, { document: vscode.TextDocument; hunks: PlacedHunk[] }>, news: (h: PlacedHunk) => News): void {
     const keep = new Set<string>();
     for (const [uri, { document, hunks }] of documents) {
       const tabSize = tabSizeOf(document);
+      // In a file where all is new, nothing needs to say so.
+      const marks = hunks.map(news);
+      const marked = marks.some((m) => m !== "new");
       hunks.forEach((h, i) => {
         const key = `${uri} ${h.proposal.proposalId} ${h.hunk.hunkId}`;
         keep.add(key);
-        const label = labelOf(h, i + 1, hunks.length);
+        const label = labelOf(h, i + 1, hunks.length, marked ? marks[i] : undefined);
         const at = anchor(h);
         const drawn = JSON.stringify([label, h.fits, h.hunk.newText, h.hunk.reason, tabSize]);
         const old = this.cards.get(key);
@@ -72,7 +76,7 @@ export class Cards implements vscode.Disposable {
       decided.delete(card.thread.uri.toString());
     }
     if (decided.size > 0) {
-      this.renew(documents);
+      this.renew(documents, news);
     }
   }
 
@@ -81,15 +85,15 @@ export class Cards implements vscode.Disposable {
    * workbench can draw a thread twice and forget one of the two; with the controller all
    * that it has drawn goes. It is done when a file has no card left, so nothing flickers.
    */
-  private renew(documents: Map<string, { document: vscode.TextDocument; hunks: PlacedHunk[] }>): void {
+  private renew(documents: Map<string, { document: vscode.TextDocument; hunks: PlacedHunk[] }>, news: (h: PlacedHunk) => News): void {
     this.controller.dispose();
     this.cards.clear();
     this.controller = newController();
-    this.show(documents);
+    this.show(documents, news);
   }
 
   /** The hunk a thread belongs to. */
-  hunkOf(thread: vscode.CommentThread): { proposalId: string; hunkId: string } | undefined {
+  hunkOf(thread: vscode.CommentThread): HunkRef | undefined {
     for (const c of this.cards.values()) {
       if (c.thread === thread) {
         return c;
@@ -113,6 +117,9 @@ function newController(): vscode.CommentController {
 
 /** The line under which the card goes; undefined above the first one. */
 function anchor(h: PlacedHunk): vscode.Range | undefined {
+  if (h.hunk.whole) {
+    return undefined;
+  }
   const l = lines(h.range);
   const line = l ? l.last : h.range.start.line - 1;
   return line < 0 ? undefined : new vscode.Range(line, 0, line, 0);
@@ -127,17 +134,19 @@ function context(h: PlacedHunk): string {
   return h.fits ? "redline.hunk" : "redline.conflict";
 }
 
-function labelOf(h: PlacedHunk, n: number, of: number): string {
+function labelOf(h: PlacedHunk, n: number, of: number, news: News): string {
   const added = lineCount(h.hunk.newText);
   const removed = lineCount(h.hunk.oldText);
   const counts = [added ? `+${added}` : "", removed ? `−${removed}` : ""].filter(Boolean).join(" ");
-  return `Change ${n} of ${of}   ${counts}`;
+  return `Change ${n} of ${of}   ${counts}${news ? `   ${news === "new" ? "new" : "changed"} since you looked` : ""}`;
 }
 
 function comment(h: PlacedHunk, language: string, tabSize: number): vscode.Comment {
   const body = new vscode.MarkdownString(cardBody(h, language, tabSize), true);
   body.supportHtml = true;
-  body.isTrusted = { enabledCommands: ["redline.acceptHunk", "redline.rejectHunk", "redline.rejectHunkWithReason"] };
+  body.isTrusted = {
+    enabledCommands: ["acceptHunk", "rejectHunk", "rejectHunkWithReason", "amendHunk", "takeProposed", "openConflict", "openDiff"].map((c) => `redline.${c}`),
+  };
   return {
     body,
     mode: vscode.CommentMode.Preview,

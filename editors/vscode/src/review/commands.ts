@@ -1,43 +1,39 @@
 import * as vscode from "vscode";
-import type { HunkDecision } from "../ext";
-import { hunkAt, neighbour } from "./hunks";
+import type { Proposal, ProposalFile } from "../ext";
+import type { Amendments } from "./amend";
+import { hunkAt } from "./hunks";
 import type { InlineReview } from "./inline";
+import type { Looks } from "./looks";
+import { Navigation, place } from "./navigate";
+import type { FileNode, HunkNode, ProposalNode, SectionNode } from "./panelmodel";
 import type { ProposedDocuments } from "./proposed";
-import { sameUri, type PlacedHunk, type Reviews } from "./reviews";
+import type { RefactorPreview } from "./refactor";
+import { toRange, sameUri, type HunkRef, type PlacedHunk, type Reviews } from "./reviews";
 
-/** What a hunk command is given: ids from a card or lens, a card itself, or nothing, which means the cursor. */
-type HunkArg = { proposalId: string; hunkId: string } | vscode.CommentThread | vscode.Uri | undefined;
+/**
+ * What a hunk command is given: ids from a card, a lens or the list, a card itself, a
+ * line of the gutter, or nothing, which means the cursor.
+ */
+type HunkArg = HunkRef | vscode.CommentThread | vscode.Uri | { lineNumber: number; uri: vscode.Uri } | undefined;
+
+/** What a file command is given: a file, an entry of the list, or nothing, which means the active editor. */
+type FileArg = vscode.Uri | FileNode | ProposalNode | undefined;
+
+export interface ReviewParts {
+  reviews: Reviews;
+  inline: InlineReview;
+  proposed: ProposedDocuments;
+  amendments: Amendments;
+  looks: Looks;
+  refactor: RefactorPreview;
+}
 
 /** Registers the commands of the review. */
-export function reviewCommands(reviews: Reviews, inline: InlineReview, proposed: ProposedDocuments): vscode.Disposable {
+export function reviewCommands({ reviews, inline, proposed, amendments, looks, refactor }: ReviewParts): vscode.Disposable {
   const register = (id: string, run: (...args: never[]) => unknown) => vscode.commands.registerCommand(`redline.${id}`, run);
+  const navigation = new Navigation(reviews, proposed);
 
-  const decideHunk = async (arg: HunkArg, decision: "accept" | "reject", reason?: string) => {
-    const found = find(arg);
-    if (!found) {
-      void vscode.window.showInformationMessage("Redline: there is no proposed change at the cursor.");
-      return;
-    }
-    const editor = found.editor;
-    let elsewhere = false;
-    const moves = vscode.window.onDidChangeTextEditorSelection((e) => {
-      elsewhere ||= e.textEditor === editor && (e.kind ?? vscode.TextEditorSelectionChangeKind.Command) !== vscode.TextEditorSelectionChangeKind.Command;
-    });
-    try {
-      await reviews.decide(found.proposalId, [{ target: { hunkId: found.hunkId }, decision, ...(reason ? { reason } : {}) }]);
-    } finally {
-      moves.dispose();
-    }
-    // On to the next change, unless the person went on meanwhile; the focus stays where it is.
-    if (editor && !elsewhere && vscode.window.activeTextEditor === editor) {
-      const h = nearest(editor, 1, true);
-      if (h) {
-        place(editor, h);
-      }
-    }
-  };
-
-  const find = (arg: HunkArg): { proposalId: string; hunkId: string; editor?: vscode.TextEditor } | undefined => {
+  const find = (arg: HunkArg): (HunkRef & { editor?: vscode.TextEditor }) | undefined => {
     if (arg && "hunkId" in arg) {
       return arg;
     }
@@ -45,135 +41,197 @@ export function reviewCommands(reviews: Reviews, inline: InlineReview, proposed:
       return inline.hunkOf(arg);
     }
     const editor = vscode.window.activeTextEditor;
-    if (!editor) {
+    const line = arg && "lineNumber" in arg ? arg.lineNumber - 1 : editor?.selection.active.line;
+    if (!editor || line === undefined) {
       return undefined;
     }
-    const h = hunkAt(reviews.in(editor.document), editor.selection.active.line);
+    const h = hunkAt(reviews.in(editor.document), line);
     return h && { proposalId: h.proposal.proposalId, hunkId: h.hunk.hunkId, editor };
   };
 
-  const decideFile = async (uri: unknown, decision: "accept" | "reject") => {
-    const target = uri instanceof vscode.Uri ? uri : vscode.window.activeTextEditor?.document.uri;
-    if (!target) {
+  const found = (arg: HunkArg) => {
+    const f = find(arg);
+    if (!f) {
+      void vscode.window.showInformationMessage("Redline: there is no proposed change at the cursor.");
+    }
+    return f;
+  };
+
+  const decideHunk = async (arg: HunkArg, decision: "accept" | "reject", reason?: string) => {
+    const ref = found(arg);
+    if (!ref) {
       return;
     }
-    const key = target.with({ scheme: target.scheme === "redline-proposed" ? "file" : target.scheme, query: "" }).toString();
-    for (const { proposal, file } of reviews.files()) {
-      if (sameUri(file.uri, key)) {
-        await reviews.decide(proposal.proposalId, [{ target: { fileId: file.fileId }, decision }]);
-      }
+    const editor = ref.editor;
+    let elsewhere = false;
+    const moves = vscode.window.onDidChangeTextEditorSelection((e) => {
+      elsewhere ||= e.textEditor === editor && (e.kind ?? vscode.TextEditorSelectionChangeKind.Command) !== vscode.TextEditorSelectionChangeKind.Command;
+    });
+    try {
+      await reviews.decide(ref.proposalId, [{ target: { hunkId: ref.hunkId }, decision, ...(reason ? { reason } : {}) }]);
+    } finally {
+      moves.dispose();
     }
-  };
-
-  const decideAll = async (decision: "accept" | "reject") => {
-    for (const p of reviews.all()) {
-      const all: HunkDecision[] = [{ target: "all", decision }];
-      await reviews.decide(p.proposalId, all);
-    }
-  };
-
-  const nearest = (editor: vscode.TextEditor, direction: 1 | -1, stay = false): PlacedHunk | undefined => {
-    const hunks = reviews.in(editor.document);
-    const i = neighbour(hunks, editor.selection.active.line - (stay ? direction : 0), direction);
-    return i === undefined ? undefined : hunks[i];
-  };
-
-  const go = async (direction: 1 | -1) => {
-    const editor = vscode.window.activeTextEditor;
-    const files = reviews.files();
-    if (files.length === 0) {
-      void vscode.window.showInformationMessage("Redline: nothing waits for review.");
-      return;
-    }
-    const here = editor ? reviews.in(editor.document) : [];
-    const line = editor?.selection.active.line ?? 0;
-    const more = direction === 1 ? here.some((h) => h.range.start.line > line) : here.some((h) => h.range.start.line < line);
-    if (editor && (more || (here.length > 0 && files.length === 1))) {
-      const h = nearest(editor, direction);
+    // On to the next change, unless the person went on meanwhile; the focus stays where it is.
+    if (editor && !elsewhere && vscode.window.activeTextEditor === editor) {
+      const h = navigation.nearest(editor, 1, true);
       if (h) {
-        await show(editor, h);
+        place(editor, h);
       }
-      return;
-    }
-    // Past the last change of a file comes the next file.
-    const at = files.findIndex(({ file }) => editor && sameUri(file.uri, editor.document.uri.toString()));
-    const next = files[(at + direction + files.length) % files.length] ?? files[0];
-    if (!next) {
-      return;
-    }
-    if (next.file.op === "create") {
-      await proposed.openAll();
-      return;
-    }
-    const opened = await vscode.window.showTextDocument(vscode.Uri.parse(next.file.uri));
-    const hunks = reviews.in(opened.document);
-    const h = direction === 1 ? hunks[0] : hunks.at(-1);
-    if (h) {
-      await show(opened, h);
     }
   };
+
+  const decideFile = async (arg: FileArg, decision: "accept" | "reject", reason?: string) => {
+    const why = reason ? { reason } : {};
+    if (arg && "proposalId" in arg) {
+      await reviews.decide(arg.proposalId, [{ target: arg.kind === "file" ? { fileId: arg.fileId } : "all", decision, ...why }]);
+      return;
+    }
+    for (const { proposal, file } of filesAt(arg ?? vscode.window.activeTextEditor?.document.uri)) {
+      await reviews.decide(proposal.proposalId, [{ target: { fileId: file.fileId }, decision, ...why }]);
+    }
+  };
+
+  /** The files under review that a document is, or is a comparison of. */
+  const filesAt = (uri: vscode.Uri | undefined): { proposal: Proposal; file: ProposalFile }[] => {
+    if (!uri) {
+      return [];
+    }
+    const key = uri.with({ scheme: uri.scheme === "redline-proposed" ? "file" : uri.scheme, query: "" }).toString();
+    return reviews.files().filter(({ file }) => sameUri(file.uri, key));
+  };
+
+  const decideAll = async (decision: "accept" | "reject", reason?: string) => {
+    for (const p of reviews.all()) {
+      await reviews.decide(p.proposalId, [{ target: "all", decision, ...(reason ? { reason } : {}) }]);
+    }
+  };
+
+  const askReason = (what: string) =>
+    vscode.window.showInputBox({ title: `Reject ${what}`, prompt: "What should be different? The model is told.", ignoreFocusOut: true }).then((r) => r?.trim());
+
+  /** The conflict at the cursor or named, where it stands in its document. */
+  const conflict = async (arg: HunkArg): Promise<PlacedHunk | undefined> => {
+    const ref = found(arg);
+    const at = ref && reviews.pendingHunk(ref);
+    if (!ref || !at) {
+      return undefined;
+    }
+    const document = await vscode.workspace.openTextDocument(vscode.Uri.parse(at.file.uri));
+    return reviews.in(document).find((h) => h.proposal.proposalId === ref.proposalId && h.hunk.hunkId === ref.hunkId);
+  };
+
+  const withEntry = (n: { proposalId: string; fileId: string }, run: (p: Proposal, f: ProposalFile) => unknown) => {
+    const p = reviews.find(n.proposalId);
+    const f = p?.files.find((x) => x.fileId === n.fileId);
+    return p && f ? run(p, f) : undefined;
+  };
+
+  const openFile = (arg: FileArg) => (arg && "kind" in arg && arg.kind === "file" ? withEntry(arg, (p, f) => proposed.openFile(p, f)) : undefined);
 
   return vscode.Disposable.from(
     register("acceptHunk", (arg?: HunkArg) => decideHunk(arg, "accept")),
     register("rejectHunk", (arg?: HunkArg) => decideHunk(arg, "reject")),
     register("rejectHunkWithReason", async (arg?: HunkArg) => {
-      const found = find(arg);
-      const reason = await vscode.window.showInputBox({
-        title: "Reject this change",
-        prompt: "What should be different? The model is told.",
-        ignoreFocusOut: true,
-      });
-      if (reason !== undefined && found) {
-        await decideHunk(found, "reject", reason.trim());
+      const ref = found(arg); // before the box: the cursor may move
+      const reason = ref && (await askReason("this change"));
+      if (ref && reason !== undefined) {
+        await decideHunk(ref, "reject", reason);
       }
     }),
-    register("acceptFile", (uri?: vscode.Uri) => decideFile(uri, "accept")),
-    register("rejectFile", (uri?: vscode.Uri) => decideFile(uri, "reject")),
+    register("amendHunk", (arg?: HunkArg) => {
+      const ref = found(arg);
+      return ref && amendments.open(ref);
+    }),
+    register("amendTake", () => amendments.take()),
+    register("amendDiscard", () => amendments.discard()),
+    register("openConflict", async (arg?: HunkArg) => {
+      const h = await conflict(arg);
+      return h && proposed.openConflict(h);
+    }),
+    register("takeProposed", async (arg?: HunkArg) => {
+      const h = await conflict(arg);
+      if (h) {
+        // The person's own edit, one undo step: the server finds that the document has the text.
+        const edit = new vscode.WorkspaceEdit();
+        edit.replace(vscode.Uri.parse(h.file.uri), toRange(h.range), h.hunk.newText);
+        await vscode.workspace.applyEdit(edit);
+      }
+    }),
+    register("acceptFile", (arg?: FileArg) => decideFile(arg, "accept")),
+    register("rejectFile", (arg?: FileArg) => decideFile(arg, "reject")),
+    register("rejectFileWithReason", async (arg?: FileArg) => {
+      const target = arg ?? vscode.window.activeTextEditor?.document.uri;
+      const reason = await askReason("the changes of this file");
+      if (reason !== undefined) {
+        await decideFile(target, "reject", reason);
+      }
+    }),
     register("acceptAll", () => decideAll("accept")),
     register("rejectAll", () => decideAll("reject")),
-    register("nextHunk", () => go(1)),
-    register("previousHunk", () => go(-1)),
-    register("openDiff", (uri?: vscode.Uri) => {
-      const target = uri instanceof vscode.Uri ? uri : vscode.window.activeTextEditor?.document.uri;
+    register("rejectAllWithReason", async () => {
+      const reason = await askReason("all changes");
+      if (reason !== undefined) {
+        await decideAll("reject", reason);
+      }
+    }),
+    register("nextHunk", () => navigation.go(1)),
+    register("previousHunk", () => navigation.go(-1)),
+    register("nextNews", () => navigation.go(1, (p, h) => looks.news(p, h) !== undefined)),
+    register("reviewNews", () => proposed.openNews(looks)),
+    register("markLooked", () => looks.markAll()),
+    register("openDiff", (arg?: FileArg) => {
+      if (arg && "kind" in arg) {
+        return openFile(arg);
+      }
+      const target = arg instanceof vscode.Uri ? arg : vscode.window.activeTextEditor?.document.uri;
       return target ? proposed.open(target) : undefined;
     }),
-    register("reviewAll", () => proposed.openAll()),
+    register("openChangedFile", (n: FileNode) =>
+      withEntry(n, (p, f) => (n.section === "review" ? navigation.openFile(p, f) : n.children[0] ? navigation.openHunk(p, f, n.children[0].hunkId) : undefined)),
+    ),
+    register("openHunk", (n: HunkNode) => withEntry(n, (p, f) => navigation.openHunk(p, f, n.hunkId))),
+    register("revert", async (n?: HunkNode | FileNode | ProposalNode | SectionNode | HunkRef) => {
+      if (!n) {
+        const last = reviews.applied()[0];
+        return last ? reviews.revert(last.proposalId, ["all"]) : void vscode.window.showInformationMessage("Redline: nothing that was applied stands in the files.");
+      }
+      if ("hunkId" in n) {
+        return reviews.revert(n.proposalId, [{ hunkId: n.hunkId }]);
+      }
+      if (n.kind === "section") {
+        for (const p of reviews.applied()) {
+          await reviews.revert(p.proposalId, ["all"]);
+        }
+        return;
+      }
+      return reviews.revert(n.proposalId, n.kind === "file" ? [{ fileId: n.fileId }] : ["all"]);
+    }),
+    register("reviewAll", () => (refactor.preferred ? refactor.open() : proposed.openAll())),
+    register("reviewInPreview", () => refactor.open()),
   );
-}
-
-/** Puts the cursor, and the focus with it, at a hunk: its keys work only there. */
-async function show(editor: vscode.TextEditor, h: PlacedHunk): Promise<void> {
-  const options: vscode.TextDocumentShowOptions = {};
-  if (editor.viewColumn !== undefined) {
-    options.viewColumn = editor.viewColumn;
-  }
-  place(await vscode.window.showTextDocument(editor.document, options), h);
-}
-
-/** Puts the cursor at a hunk, wherever the focus is. */
-function place(editor: vscode.TextEditor, h: PlacedHunk): void {
-  const at = new vscode.Position(Math.min(h.range.start.line, editor.document.lineCount - 1), 0);
-  editor.selection = new vscode.Selection(at, at);
-  editor.revealRange(new vscode.Range(at, at), vscode.TextEditorRevealType.InCenterIfOutsideViewport);
 }
 
 /** Keeps the context keys by which keys and menus of the review come and go. */
 export function reviewContext(reviews: Reviews): vscode.Disposable {
-  let reviewing: boolean | undefined;
-  let here: boolean | undefined;
+  const last = new Map<string, string>();
+  const set = (key: string, value: unknown) => {
+    const text = JSON.stringify(value);
+    if (last.get(key) !== text) {
+      last.set(key, text);
+      void vscode.commands.executeCommand("setContext", `redline.${key}`, value);
+    }
+  };
   const update = () => {
     const editor = vscode.window.activeTextEditor;
     const all = reviews.pending > 0;
-    const file = all && editor !== undefined && reviews.in(editor.document).length > 0;
-    if (all !== reviewing) {
-      reviewing = all;
-      void vscode.commands.executeCommand("setContext", "redline.reviewing", all);
-    }
-    if (file !== here) {
-      here = file;
-      void vscode.commands.executeCommand("setContext", "redline.reviewingFile", file);
-    }
+    set("reviewing", all);
+    set("applied", reviews.applied().length > 0);
+    set("reviewingFile", all && editor !== undefined && reviews.in(editor.document).length > 0);
   };
   update();
-  return vscode.Disposable.from(reviews.onDidChange(update), vscode.window.onDidChangeActiveTextEditor(update));
+  return vscode.Disposable.from(
+    reviews.onDidChange((c) => c === "content" && update()),
+    vscode.window.onDidChangeActiveTextEditor(update),
+  );
 }

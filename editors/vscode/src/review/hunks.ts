@@ -180,3 +180,28 @@ export function hunkAt<H extends { range: Range }>(hunks: H[], line: number): H 
 export function sameChange(old: Hunk, now: Hunk): boolean {
   return old.oldText === now.oldText && old.newText === now.newText && old.state === now.state;
 }
+
+/**
+ * The whole lines of text that are lines, at the place nearest to line; undefined when
+ * they are not there.
+ */
+export function find(text: string, wanted: string, line: number): Range | undefined {
+  const rows = text.replace(/\r\n?/g, "\n").split("\n");
+  const want = wanted.replace(/\r\n?/g, "\n");
+  const open = !want.endsWith("\n"); // then its last line is the last of the text
+  const lines = (open ? want : want.slice(0, -1)).split("\n");
+  const fits = (at: number) => lines.every((l, i) => rows[at + i] === l) && (!open || at + lines.length === rows.length);
+  const last = rows.length - lines.length;
+  for (let d = 0; d <= Math.max(line, last - line); d++) {
+    for (const at of d === 0 ? [line] : [line - d, line + d]) {
+      if (at >= 0 && at <= last && fits(at)) {
+        const end = at + lines.length;
+        return {
+          start: { line: at, character: 0 },
+          end: open ? { line: end - 1, character: rows[end - 1]?.length ?? 0 } : { line: end, character: 0 },
+        };
+      }
+    }
+  }
+  return undefined;
+}

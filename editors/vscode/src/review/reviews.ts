@@ -2,9 +2,9 @@ import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 import { ResponseError } from "vscode-languageclient/node";
 import type { Server } from "../client";
-import { code, method, type Hunk, type HunkDecision, type Proposal, type ProposalFile, type Range } from "../ext";
+import { code, method, type Hunk, type HunkDecision, type Proposal, type ProposalFile, type Range, type Target } from "../ext";
 import { message } from "../session";
-import { sameChange, sameText, ShiftLog, shiftOf, slice } from "./hunks";
+import { find, sameChange, sameText, ShiftLog, shiftOf } from "./hunks";
 
 /** A pending hunk and where it stands in its document now. */
 export interface PlacedHunk {
@@ -16,26 +16,34 @@ export interface PlacedHunk {
   fits: boolean;
 }
 
-/** Names a file of a proposal. */
-export interface FileRef {
+/** Names a hunk: ids of hunks are unique within their proposal only. */
+export interface HunkRef {
   proposalId: string;
-  fileId: string;
+  hunkId: string;
 }
 
+/** What happened to proposals: something other than their places in the text, or only those. */
+export type ReviewChange = "content" | "places";
+
 /**
- * The open proposals, with their hunks kept in place while the user types, and
- * the only way to decide on them.
+ * The proposals, with their hunks kept in place while the user types, and the only
+ * way to decide on the open ones and to take back what was applied of the others.
  */
 export class Reviews implements vscode.Disposable {
   private readonly proposals = new Map<string, Proposal>();
+  /** Decided ones, oldest first, without their edits and diffs. */
+  private readonly past = new Map<string, Proposal>();
   private readonly logs = new Map<string, ShiftLog>();
   /** Hunks that were decided here and of which the server has not told yet. */
   private readonly deciding = new Set<string>();
   /** Conflicts the user has decided on: the server keeps them as they are to the end. */
   private readonly dismissed = new Set<string>();
   private queue: Promise<unknown> = Promise.resolve();
-  private readonly changed = new vscode.EventEmitter<void>();
+  private readonly changed = new vscode.EventEmitter<ReviewChange>();
   readonly onDidChange = this.changed.event;
+  private readonly decided = new vscode.EventEmitter<{ proposal: Proposal; hunks: Hunk[] }>();
+  /** Fired when the user here decides on hunks. */
+  readonly onDidDecide = this.decided.event;
   private readonly subscriptions: vscode.Disposable[];
 
   constructor(private readonly server: Server) {
@@ -63,15 +71,55 @@ export class Reviews implements vscode.Disposable {
     }
     for (const h of p.files.flatMap((f) => f.hunks)) {
       if (h.state !== "pending") {
-        this.deciding.delete(h.hunkId);
+        this.deciding.delete(hunkKey(p, h));
       }
     }
     if (p.state === "open" || p.state === "applying") {
       this.proposals.set(p.proposalId, p);
     } else {
       this.proposals.delete(p.proposalId);
+      if (p.state !== "withdrawn") {
+        this.past.set(p.proposalId, { ...p, edit: undefined, diff: "" });
+      }
     }
-    this.changed.fire();
+    this.changed.fire("content");
+  }
+
+  /** Asks for the proposals of a session, for a connection that has missed their events. */
+  async load(sessionId: string): Promise<void> {
+    const { proposals } = await this.server.request<{ proposals: Proposal[] }>(method.proposalList, { sessionId });
+    for (const p of proposals) {
+      this.update(p);
+    }
+  }
+
+  /** The decided proposals of which something stands in the files, newest first. */
+  applied(): Proposal[] {
+    return [...this.past.values(), ...this.proposals.values()].filter((p) => p.files.some((f) => f.hunks.some((h) => h.standing))).reverse();
+  }
+
+  /** Takes back what stands of a proposal; the user's own later changes are left. */
+  async revert(proposalId: string, targets: Target[]): Promise<void> {
+    try {
+      this.update(await this.server.request<Proposal>(method.proposalRevert, { proposalId, targets }));
+    } catch (e) {
+      this.server.log(`revert: ${message(e)}`);
+      void vscode.window.showWarningMessage(`Redline: ${message(e)}`);
+    }
+  }
+
+  /**
+   * Has the editor's Refactor Preview decide. It ends when the user is done with the
+   * preview; what they did not tick stays open only if they took nothing at all.
+   */
+  async confirm(proposalId: string): Promise<Proposal | undefined> {
+    const p = this.proposals.get(proposalId);
+    if (!p) {
+      return undefined;
+    }
+    const after = await this.server.request<Proposal>(method.proposalConfirm, { proposalId, rev: p.rev });
+    this.update(after);
+    return after;
   }
 
   /** The open proposals, oldest first. */
@@ -83,40 +131,52 @@ export class Reviews implements vscode.Disposable {
     return this.proposals.get(proposalId);
   }
 
+  /** A proposal, decided or not. */
+  find(proposalId: string): Proposal | undefined {
+    return this.proposals.get(proposalId) ?? this.past.get(proposalId);
+  }
+
+  /** An undecided hunk and its file. */
+  pendingHunk(ref: HunkRef): { proposal: Proposal; file: ProposalFile; hunk: Hunk } | undefined {
+    const proposal = this.proposals.get(ref.proposalId);
+    for (const file of proposal?.files ?? []) {
+      const hunk = file.hunks.find((h) => h.hunkId === ref.hunkId);
+      if (proposal && hunk && this.isPending(proposal, hunk)) {
+        return { proposal, file, hunk };
+      }
+    }
+    return undefined;
+  }
+
   /** How many hunks wait for a decision. */
   get pending(): number {
     let n = 0;
     for (const p of this.proposals.values()) {
       for (const f of p.files) {
-        n += f.hunks.filter((h) => this.isPending(h)).length;
+        n += f.hunks.filter((h) => this.isPending(p, h)).length;
       }
     }
     return n;
   }
 
-  isPending(h: Hunk): boolean {
-    return h.state === "pending" ? !this.deciding.has(h.hunkId) : h.state === "conflict" && !this.gone(h.hunkId);
-  }
-
-  private gone(hunkId: string): boolean {
-    return this.deciding.has(hunkId) || this.dismissed.has(hunkId);
+  isPending(p: Proposal, h: Hunk): boolean {
+    const id = hunkKey(p, h);
+    return h.state === "pending" ? !this.deciding.has(id) : h.state === "conflict" && !h.closed && !this.deciding.has(id) && !this.dismissed.has(id);
   }
 
   /** The pending hunks of a document in order, placed in its present text. */
   in(document: vscode.TextDocument): PlacedHunk[] {
     const uri = document.uri.toString();
     const out: PlacedHunk[] = [];
-    let text: string | undefined;
     for (const proposal of this.proposals.values()) {
       for (const file of proposal.files) {
         if (!sameUri(file.uri, uri)) {
           continue;
         }
-        text ??= document.getText();
         for (const hunk of file.hunks) {
-          if (this.isPending(hunk)) {
+          if (this.isPending(proposal, hunk)) {
             const range = this.place(uri, file, hunk);
-            const fits = hunk.state === "pending" && sameText(slice(text, range), hunk.oldText);
+            const fits = hunk.state === "pending" && sameText(document.getText(toRange(range)), hunk.oldText);
             out.push({ proposal, file, hunk, range, fits });
           }
         }
@@ -125,10 +185,39 @@ export class Reviews implements vscode.Disposable {
     return out.sort((a, b) => a.range.start.line - b.range.start.line);
   }
 
+  /** The hunks that were applied to a document and still read there as they were applied. */
+  standingIn(document: vscode.TextDocument): PlacedHunk[] {
+    const uri = document.uri.toString();
+    const out: PlacedHunk[] = [];
+    for (const proposal of this.applied()) {
+      for (const file of proposal.files) {
+        if (!sameUri(file.uri, uri) && !(file.newUri && sameUri(file.newUri, uri))) {
+          continue;
+        }
+        for (const hunk of file.hunks) {
+          const range = hunk.standing && !(hunk.whole && file.op !== "create") ? this.standingAt(document, file, hunk) : undefined;
+          if (range) {
+            out.push({ proposal, file, hunk, range, fits: true });
+          }
+        }
+      }
+    }
+    return out;
+  }
+
+  private standingAt(document: vscode.TextDocument, file: ProposalFile, hunk: Hunk): Range | undefined {
+    const text = hunk.final ?? hunk.newText;
+    const at = this.place(document.uri.toString(), file, hunk);
+    if (sameText(document.getText(toRange(at)), text)) {
+      return at;
+    }
+    return text === "" ? undefined : find(document.getText(), text, at.start.line);
+  }
+
   /** The files with pending hunks, in the order of their proposals. */
   files(): { proposal: Proposal; file: ProposalFile }[] {
     return this.all().flatMap((proposal) =>
-      proposal.files.filter((f) => f.hunks.some((h) => this.isPending(h))).map((file) => ({ proposal, file })),
+      proposal.files.filter((f) => f.hunks.some((h) => this.isPending(proposal, h))).map((file) => ({ proposal, file })),
     );
   }
 
@@ -144,43 +233,53 @@ export class Reviews implements vscode.Disposable {
    * its current state if it still means the same.
    */
   decide(proposalId: string, decisions: HunkDecision[]): Promise<void> {
+    return this.submit(proposalId, decisions).catch((e: unknown) => {
+      this.server.log(`resolve: ${message(e)}`);
+      void vscode.window.showWarningMessage(`Redline: ${message(e)}`);
+    });
+  }
+
+  /** decide, failing with words for the user. */
+  submit(proposalId: string, decisions: HunkDecision[]): Promise<void> {
     const p = this.proposals.get(proposalId);
     if (!p) {
       return Promise.resolve();
     }
-    const hunks = decisions.flatMap((d) => targets(p, d.target)).filter((h) => this.isPending(h));
+    const hunks = decisions.flatMap((d) => targets(p, d.target)).filter((h) => this.isPending(p, h));
     for (const h of hunks) {
-      this.deciding.add(h.hunkId);
+      this.deciding.add(hunkKey(p, h));
     }
-    this.changed.fire();
+    this.decided.fire({ proposal: p, hunks });
+    this.changed.fire("content");
     const run = this.queue.then(() => this.send(proposalId, decisions, hunks));
     this.queue = run.catch(() => undefined);
     return run
-      .catch((e: unknown) => {
-        this.server.log(`resolve: ${message(e)}`);
-        void vscode.window.showWarningMessage(`Redline: ${message(e)}`);
+      .then(() => {
+        for (const h of hunks) {
+          if (h.state === "conflict") {
+            this.dismissed.add(hunkKey(p, h));
+          }
+        }
       })
       .finally(() => {
         for (const h of hunks) {
-          this.deciding.delete(h.hunkId);
-          if (h.state === "conflict") {
-            this.dismissed.add(h.hunkId);
-          }
+          this.deciding.delete(hunkKey(p, h));
         }
-        this.changed.fire();
+        this.changed.fire("content");
       });
   }
 
   dispose(): void {
-    vscode.Disposable.from(...this.subscriptions, this.changed).dispose();
+    vscode.Disposable.from(...this.subscriptions, this.changed, this.decided).dispose();
   }
 
   private clear(): void {
-    if (this.proposals.size > 0) {
+    if (this.proposals.size + this.past.size > 0) {
       this.proposals.clear();
+      this.past.clear();
       this.deciding.clear();
       this.dismissed.clear();
-      this.changed.fire();
+      this.changed.fire("content");
     }
   }
 
@@ -231,9 +330,18 @@ export class Reviews implements vscode.Disposable {
       e.contentChanges.map((c) => shiftOf(c.range, c.text)),
     );
     if (this.all().some((p) => p.files.some((f) => sameUri(f.uri, uri)))) {
-      this.changed.fire();
+      this.changed.fire("places");
     }
   }
+}
+
+/** Hunks are numbered anew in each proposal. */
+export function hunkKey(p: { proposalId: string }, h: { hunkId: string }): string {
+  return `${p.proposalId} ${h.hunkId}`;
+}
+
+export function toRange(r: Range): vscode.Range {
+  return new vscode.Range(r.start.line, r.start.character, r.end.line, r.end.character);
 }
 
 /** Hunks of p that a target names. */

@@ -1,0 +1,124 @@
+import * as vscode from "vscode";
+import type { Looks } from "./looks";
+import { countsText, nameOf, panel, type FileNode, type HunkNode, type PanelNode, type SectionNode } from "./panelmodel";
+import type { Reviews } from "./reviews";
+
+/** The list of all changed files with their hunks: what is to be reviewed, and what was applied. */
+export class ChangesPanel implements vscode.TreeDataProvider<PanelNode>, vscode.Disposable {
+  private readonly changed = new vscode.EventEmitter<void>();
+  readonly onDidChangeTreeData = this.changed.event;
+  private readonly view: vscode.TreeView<PanelNode>;
+  private readonly subscriptions: vscode.Disposable[];
+  private timer: NodeJS.Timeout | undefined;
+  private roots: SectionNode[] = [];
+
+  constructor(
+    private readonly reviews: Reviews,
+    private readonly looks: Looks,
+  ) {
+    this.view = vscode.window.createTreeView("redline.changes", { treeDataProvider: this, showCollapseAll: true });
+    const soon = (ms: number) => {
+      this.timer ??= setTimeout(() => {
+        this.timer = undefined;
+        this.refresh();
+      }, ms);
+    };
+    this.subscriptions = [
+      reviews.onDidChange((c) => soon(c === "content" ? 30 : 500)), // lines move as one types
+      looks.onDidChange(() => soon(30)),
+    ];
+    this.refresh();
+  }
+
+  getChildren(node?: PanelNode): PanelNode[] {
+    return node ? ("children" in node ? node.children : []) : this.roots;
+  }
+
+  getTreeItem(node: PanelNode): vscode.TreeItem {
+    switch (node.kind) {
+      case "section": {
+        const item = new vscode.TreeItem(node.label, node.section === "review" ? OPEN : CLOSED);
+        item.id = node.section;
+        item.description = node.detail;
+        item.contextValue = `section.${node.section}`;
+        return item;
+      }
+      case "proposal": {
+        const item = new vscode.TreeItem(node.label, node.section === "review" ? OPEN : CLOSED);
+        item.id = `${node.section} ${node.proposalId}`;
+        item.description = node.detail;
+        item.iconPath = new vscode.ThemeIcon("git-pull-request");
+        item.contextValue = `proposal.${node.section}`;
+        return item;
+      }
+      case "file":
+        return this.file(node);
+      case "hunk":
+        return this.hunk(node);
+    }
+  }
+
+  dispose(): void {
+    clearTimeout(this.timer);
+    vscode.Disposable.from(...this.subscriptions, this.view, this.changed).dispose();
+  }
+
+  private refresh(): void {
+    const { reviews, looks } = this;
+    this.roots = panel({
+      open: reviews.all(),
+      applied: reviews.applied(),
+      isPending: (p, h) => reviews.isPending(p, h),
+      news: (p, h) => looks.news(p, h),
+      line: (_, f, h) => reviews.place(vscode.Uri.parse(f.uri).toString(), f, h).start.line,
+    });
+    const n = reviews.pending;
+    this.view.description = n > 0 ? `${n} to review` : "";
+    void vscode.commands.executeCommand("setContext", "redline.hasNews", this.roots.some((r) => hasNews(r)));
+    this.changed.fire();
+  }
+
+  private file(node: FileNode): vscode.TreeItem {
+    const uri = vscode.Uri.parse(node.uri);
+    const path = vscode.workspace.asRelativePath(uri, (vscode.workspace.workspaceFolders?.length ?? 0) > 1);
+    const dir = path.includes("/") ? path.slice(0, path.lastIndexOf("/")) : "";
+    const name = node.op === "rename" && node.newUri ? `${nameOf(node.uri)} → ${nameOf(node.newUri)}` : nameOf(node.uri);
+    const item = new vscode.TreeItem(name, node.children.length > 30 ? CLOSED : OPEN);
+    item.id = `${node.section} ${node.proposalId} ${node.fileId}`;
+    item.resourceUri = uri;
+    item.iconPath = vscode.ThemeIcon.File;
+    item.description = [countsText(node.counts), node.notes.join(", "), dir].filter(Boolean).join("  ");
+    item.tooltip = [path, `${node.children.length} ${node.children.length === 1 ? "change" : "changes"}  ${countsText(node.counts)}`, ...node.notes].join("\n");
+    item.contextValue = `file.${node.section}`;
+    item.command = { command: "redline.openChangedFile", title: "Open", arguments: [node] };
+    return item;
+  }
+
+  private hunk(node: HunkNode): vscode.TreeItem {
+    const item = new vscode.TreeItem(node.label, vscode.TreeItemCollapsibleState.None);
+    item.id = `${node.section} ${node.proposalId} ${node.hunkId}`;
+    item.description = [`:${node.line + 1}`, countsText(node.counts), node.notes.join(", ")].filter(Boolean).join("  ");
+    item.iconPath = ICONS[node.icon];
+    item.tooltip = node.notes.includes("conflict") ? "You changed these lines; your text stays. Open to see both sides." : node.label;
+    item.contextValue = `hunk.${node.section}${node.icon === "conflict" ? ".conflict" : node.icon === "file" ? ".file" : ""}`;
+    item.command = { command: "redline.openHunk", title: "Show", arguments: [node] };
+    item.accessibilityInformation = { label: `${node.label}, line ${node.line + 1}, ${node.counts.added} lines added, ${node.counts.removed} removed${node.notes.map((n) => `, ${n}`).join("")}` };
+    return item;
+  }
+}
+
+const OPEN = vscode.TreeItemCollapsibleState.Expanded;
+const CLOSED = vscode.TreeItemCollapsibleState.Collapsed;
+
+const ICONS = {
+  added: new vscode.ThemeIcon("diff-added", new vscode.ThemeColor("gitDecoration.addedResourceForeground")),
+  removed: new vscode.ThemeIcon("diff-removed", new vscode.ThemeColor("gitDecoration.deletedResourceForeground")),
+  modified: new vscode.ThemeIcon("diff-modified", new vscode.ThemeColor("gitDecoration.modifiedResourceForeground")),
+  file: new vscode.ThemeIcon("file"),
+  conflict: new vscode.ThemeIcon("warning", new vscode.ThemeColor("list.warningForeground")),
+};
+
+function hasNews(n: PanelNode): boolean {
+  return n.kind === "hunk" ? n.notes.some((x) => x === "new" || x === "changed") : n.children.some(hasNews);
+}
+
