@@ -3,7 +3,6 @@
 import { build, context } from "esbuild";
 import { readFileSync, rmSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { slim } from "./slim.mjs";
 
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 const watch = process.argv.includes("--watch");
@@ -48,7 +47,6 @@ const host = {
   format: "cjs",
   external: ["vscode"],
   mainFields: ["module", "main"],
-  plugins: [slim],
 };
 const web = { ...common, entryPoints: { chat: "src/chat/webview/main.ts" }, outdir: "dist", platform: "browser", format: "iife" };
 const css = { ...common, entryPoints: { chat: "src/chat/webview/chat.css" }, outdir: "dist" };
