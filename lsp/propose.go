@@ -14,6 +14,7 @@ import (
 	"redline/agent"
 	"redline/lsp/rpc"
 	"redline/workspace"
+	"redline/workspace/match"
 	"redline/workspace/text"
 )
 
@@ -35,7 +36,15 @@ type ProposedNew struct {
 	Version *int32              `json:"version,omitempty"` // that the edits were made for
 	Edits   []protocol.TextEdit `json:"edits,omitempty"`
 	NewText *string             `json:"newText,omitempty"`
+	// Fit says that newText is a new version of a part of the file: its first and its last
+	// line, but for new lines before, are in the file, as those of a function that is
+	// shown with a change. When they do not tell for sure which lines are meant, the request fails (-32803, kind
+	// "noFit").
+	Fit bool `json:"fit,omitempty"`
 }
+
+// kindNoFit is the kind of the error that a text belongs nowhere for sure.
+const kindNoFit = "noFit"
 
 // ProposalNewResult names the proposal; what becomes of it comes as events.
 type ProposalNewResult struct {
@@ -53,6 +62,9 @@ func (p *ProposalNewParams) Validate() error {
 	for i, f := range p.Files {
 		if (f.NewText == nil) == (len(f.Edits) == 0) {
 			return rpc.BadParams(fmt.Sprintf("files[%d]", i), "needs edits or newText, one of them")
+		}
+		if f.Fit && f.NewText == nil {
+			return rpc.BadParams(fmt.Sprintf("files[%d].fit", i), "needs newText")
 		}
 	}
 	return nil
@@ -95,7 +107,7 @@ func (s *Server) ownEdits(field string, f ProposedNew) (agent.OwnEdits, error) {
 	}
 	file, err := snap.Read(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && f.NewText != nil:
+	case errors.Is(err, fs.ErrNotExist) && f.NewText != nil && !f.Fit:
 		return agent.OwnEdits{Path: path, Create: strings.Clone(*f.NewText)}, nil
 	case err != nil:
 		return agent.OwnEdits{}, rpc.BadParams(field+".uri", "%v", err)
@@ -104,7 +116,15 @@ func (s *Server) ownEdits(field string, f ProposedNew) (agent.OwnEdits, error) {
 	}
 	own := agent.OwnEdits{Path: path, File: file}
 	if f.NewText != nil {
-		own.Edits = workspace.Rewrite(file.Text, strings.Clone(*f.NewText))
+		now := strings.Clone(*f.NewText)
+		if f.Fit {
+			e, ok := match.Fit(file.Text, now)
+			if !ok {
+				return agent.OwnEdits{}, rpc.Errorf(rpc.CodeRequestFailed, kindNoFit, "the text does not say for sure which lines of %s it replaces; name the lines", snap.Rel(path))
+			}
+			now = file.Text[:e.Start] + e.New + file.Text[e.End:]
+		}
+		own.Edits = workspace.Rewrite(file.Text, now)
 		return own, nil
 	}
 	m := s.lines.mapper(file.Text, s.client.encoding)
