@@ -77,7 +77,7 @@ func TestMerge(t *testing.T) {
 		n.lua(`hunks(1)`, nil)
 		equal(t, "the line", get[string](n, `return lines(vim.fn.bufnr('a.txt'))[2]`), "TWOtyped")
 		n.lua(`vim.cmd.buffer('a.txt') vim.cmd('Redline accept all') idle()`, nil)
-		contains(t, "what the model is told", joined(told(t, srv, 1)), "TWOtyped")
+		contains(t, "what the model is told", joined(told(t, srv, 1)), "conflict", "their text stands")
 	})
 }
 

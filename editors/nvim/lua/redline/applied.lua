@@ -13,7 +13,7 @@ local known = {}
 local came = 0
 
 local function standing(h)
-  return h.state == 'accepted' or h.state == 'amended'
+  return h.standing == true
 end
 
 -- Proposals, the oldest first.
