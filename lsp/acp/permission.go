@@ -33,6 +33,9 @@ var errNoAnswer = errors.New("the user did not answer in time")
 // the client calls the question off. It has a deadline; when ctx ends the client is told
 // to take the question back.
 func (x *session) ask(ctx context.Context, c toolCall, options []permissionOption) (string, error) {
+	if x.s.quirks.byKind { // the first of a kind is the one that reaches least
+		options = slices.CompactFunc(slices.Clone(options), func(a, b permissionOption) bool { return a.Kind == b.Kind })
+	}
 	wait, cancel := context.WithTimeoutCause(ctx, x.s.timing.Review, errNoAnswer)
 	defer cancel()
 	var res permissionResult

@@ -208,6 +208,26 @@ func TestAcceptAlways(t *testing.T) {
 	c.await("the mode", func(u update) bool { return u.Update.CurrentModeID == "autoEdit" })
 }
 
+// CodeCompanion.nvim reads files from the disk and writes into buffers, where unsaved text
+// would be lost; of two options of a kind it shows one label.
+func TestCodeCompanion(t *testing.T) {
+	c := &client{dir: t.TempDir()}
+	m := agenttest.NewModel(calls(c.replace("f", "one", "two")), shellStep("true"), say("Done."))
+	c = start(t, setup{model: m, dir: c.dir, caps: fsCaps, name: "CodeCompanion.nvim", files: map[string]string{"f": "one\n"}})
+	o := c.open()
+	c.prompt(o.SessionID, text("x"))
+	if got := c.disk("f"); got != "two\n" || len(c.called) != 0 {
+		t.Errorf("the file is %q after %v", got, c.called)
+	}
+	kinds := map[string]int{}
+	for _, o := range c.permissions[1].Options {
+		kinds[o.Kind]++
+	}
+	if kinds["allow_once"] != 1 || kinds["allow_always"] != 1 || kinds["reject_once"] != 1 {
+		t.Errorf("options %+v", c.permissions[1].Options)
+	}
+}
+
 // How a question ends, and what the model is told.
 func TestVerdicts(t *testing.T) {
 	for name, tt := range map[string]struct {
