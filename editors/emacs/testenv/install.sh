@@ -12,7 +12,7 @@ set -euo pipefail
 
 prefix=${1:-${REDLINE_EDITORS:-${XDG_CACHE_HOME:-$HOME/.cache}/redline-editors}}
 suite=trixie
-form=1 # of what this script makes; raise it to have everything made anew
+form=2 # of what this script makes; raise it to have everything made anew
 
 ready() { [ "$(cat "$prefix/emacs-30/.installed" 2>/dev/null || true)" = "$form $suite" ] && [ -x "$prefix/emacs-30/emacs" ]; }
 
@@ -100,6 +100,8 @@ J
 chmod +x "$new/emacs"
 rm -rf "$dir"
 mv "$new" "$dir"
+"$dir/emacs" -Q --batch -L "$dir/package-lint" --eval '(setq byte-compile-warnings nil)' \
+  -f batch-byte-compile "$dir"/package-lint/package-lint.el >/dev/null 2>&1
 "$dir/emacs" --batch --eval '(princ (format "%s\n" emacs-version))'
 echo "$form $suite" >"$dir/.installed"
 echo "$prefix"

@@ -1,0 +1,203 @@
+;;; redline-context.el --- What a prompt is about  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The redline authors
+;; SPDX-License-Identifier: MIT
+
+;;; Commentary:
+
+;; Regions, buffers, what Flymake found, what xref found, web pages and images as
+;; ContextItems.
+
+;;; Code:
+
+(require 'redline-chat)
+(require 'flymake)
+
+(defun redline--place-label (beg end)
+  "Return a short name of the text from BEG to END of the current buffer."
+  (let ((first (line-number-at-pos beg t))
+        (last (line-number-at-pos (if (and (> end beg) (eq (char-before end) ?\n)) (1- end) end)
+                                  t))
+        (name (if buffer-file-name (redline--short (expand-file-name buffer-file-name))
+                (buffer-name))))
+    (if (= first last) (format "%s:%d" name first) (format "%s:%d-%d" name first last))))
+
+(defun redline--buffer-uri ()
+  "Return a URI, or at least a name, of the current buffer."
+  (if buffer-file-name (redline--path-to-uri buffer-file-name) (buffer-name)))
+
+(defun redline--context-region (beg end)
+  "Return the text from BEG to END of the current buffer, labelled."
+  (cons (concat "selection " (redline--place-label beg end))
+        (append (list :kind "selection" :uri (redline--buffer-uri)
+                      :range (redline--range beg end "utf-16")
+                      :text (buffer-substring-no-properties beg end))
+                (and redline--document
+                     (list :version (redline--doc-version redline--document))))))
+
+(defun redline--context-buffer ()
+  "Return the whole current buffer, labelled."
+  (if buffer-file-name
+      (cons (concat "file " (redline--short (expand-file-name buffer-file-name)))
+            (list :kind "file" :uri (redline--buffer-uri)))
+    (cons (concat "buffer " (buffer-name))
+          (list :kind "text" :uri (buffer-name)
+                :text (buffer-substring-no-properties (point-min) (point-max))))))
+
+(defun redline--diagnostic-words (d)
+  "Return the Flymake diagnostic D as a line of text."
+  (format "line %d: %s: %s" (line-number-at-pos (flymake-diagnostic-beg d) t)
+          (pcase (redline--severity (flymake-diagnostic-type d))
+            (1 "error") (2 "warning") (_ "note"))
+          (flymake-diagnostic-text d)))
+
+(defun redline--severity (type)
+  "Return LSP's number for TYPE, one of Flymake's."
+  (let ((category (or (get type 'flymake-category) type)))
+    (pcase category
+      ((or :error 'flymake-error 'eglot-error) 1)
+      ((or :warning 'flymake-warning 'eglot-warning) 2)
+      (_ 3))))
+
+(defun redline--context-diagnostics (&optional beg end)
+  "Return what Flymake has to say of the current buffer, labelled, or nil.
+With BEG and END, of the text between these."
+  (when-let* (((bound-and-true-p flymake-mode))
+              (found (flymake-diagnostics beg end)))
+    (cons (format "%s in %s" (redline--counted (length found) "diagnostic") (buffer-name))
+          (list :kind "diagnostics" :uri (redline--buffer-uri)
+                :text (mapconcat #'redline--diagnostic-words
+                                 (sort found (lambda (a b) (< (flymake-diagnostic-beg a)
+                                                              (flymake-diagnostic-beg b))))
+                                 "\n")))))
+
+(defun redline--context-xref ()
+  "Return the places that the *xref* buffer presents, labelled, or nil."
+  (when-let* ((buffer (get-buffer "*xref*"))
+              (text (with-current-buffer buffer
+                      (string-trim (buffer-substring-no-properties (point-min) (point-max))))))
+    (cons "places of *xref*" (list :kind "text" :uri "xref" :text text))))
+
+(defun redline--last-buffer ()
+  "Return the buffer with a file that the user was in last."
+  (cl-find-if (lambda (b) (buffer-local-value 'buffer-file-name b)) (buffer-list)))
+
+(defun redline--context-of-word (word)
+  "Return what WORD after @ stands for, labelled, or nil."
+  (if (equal word "xref")
+      (redline--context-xref)
+    (when-let* ((buffer (redline--last-buffer)))
+      (with-current-buffer buffer
+        (pcase word
+          ("buffer" (redline--context-buffer))
+          ("selection" (when-let* ((mark (mark t)))
+                         (redline--context-region (min mark (point)) (max mark (point)))))
+          ("diagnostics" (redline--context-diagnostics)))))))
+
+(defun redline--mentioned (text)
+  "Return the ContextItems that @ and a word in TEXT ask for.
+Names of files after @ are the server's matter."
+  (let ((at 0) out)
+    (while (string-match "\\(?:\\`\\|[ \t\n]\\)@\\([a-z]+\\)" text at)
+      (setq at (match-end 0))
+      (when-let* (((assoc (match-string 1 text) redline--words))
+                  (item (redline--context-of-word (match-string 1 text))))
+        (cl-pushnew (cdr item) out :test #'equal)))
+    (nreverse out)))
+
+;;;; Commands
+
+(defun redline--here ()
+  "Return what a prompt from the current buffer is about: the active region."
+  (when (use-region-p)
+    (let ((beg (region-beginning)) (end (region-end)))
+      (delq nil (list (redline--context-region beg end)
+                      (redline--context-diagnostics beg end))))))
+
+(defun redline--attach (items)
+  "Attach ITEMS to the next prompt of the current session."
+  (let ((session (redline--session)))
+    (with-current-buffer (redline--show-chat session)
+      (setq redline--attached
+            (append redline--attached
+                    (cl-remove-if (lambda (i) (assoc (car i) redline--attached)) items)))
+      (redline--write-prompt))
+    (message "Redline: attached %s" (mapconcat #'car items ", "))))
+
+(defun redline--image-item (file)
+  "Return the image in FILE, labelled."
+  (cons (concat "image " (file-name-nondirectory file))
+        (list :kind "image" :mimeType (pcase (downcase (or (file-name-extension file) ""))
+                                        ((or "jpg" "jpeg") "image/jpeg")
+                                        ("svg" "image/svg+xml")
+                                        (e (concat "image/" e)))
+              :data (with-temp-buffer
+                      (set-buffer-multibyte nil)
+                      (insert-file-contents-literally file)
+                      (base64-encode-region (point-min) (point-max) t)
+                      (buffer-string)))))
+
+(defun redline-attach (what)
+  "Attach WHAT to the next prompt: a region, buffer, diagnostics or other things."
+  (interactive
+   (list (if (use-region-p) "selection"
+           (completing-read "Attach: "
+                            (redline--annotated
+                             (append redline--words '(("file" . "any file")
+                                                      ("image" . "a picture")
+                                                      ("url" . "a web page")
+                                                      ("diff" . "what git says is changed"))))
+                            nil t))))
+  (let ((item
+         (pcase what
+           ((and "selection" (guard (use-region-p)))
+            (redline--context-region (region-beginning) (region-end)))
+           ("file" (with-current-buffer (redline--visit (read-file-name "File: " nil nil t))
+                     (redline--context-buffer)))
+           ("image" (redline--image-item (read-file-name "Image: " nil nil t)))
+           ("url" (let ((url (read-string "URL: "))) (cons url (list :kind "url" :uri url))))
+           ("diff" (cons "diff of git"
+                         (list :kind "diff"
+                               :text (shell-command-to-string "git diff HEAD --no-color"))))
+           (_ (redline--context-of-word what)))))
+    (unless item (user-error "Redline: there is nothing of that"))
+    (redline--attach (list item))))
+
+(defun redline-detach ()
+  "Take away what is attached to the next prompt."
+  (interactive)
+  (setq redline--attached nil)
+  (redline--write-prompt))
+
+(defun redline-ask (text &optional context)
+  "Ask the agent TEXT, about the region if it is active, or about CONTEXT."
+  (interactive
+   (let ((context (redline--here)))
+     (list (read-string (format "Ask%s: "
+                                (if context (format " about %s" (mapconcat #'car context ", "))
+                                  "")))
+           (mapcar #'cdr context))))
+  (when (string-blank-p text) (user-error "Redline: there is nothing to ask"))
+  (let ((session (redline--session)))
+    (redline--show-chat session)
+    (redline--prompt session text (append context (redline--mentioned text)))))
+
+(defun redline-ask-about-buffer (text)
+  "Ask the agent TEXT about the current buffer."
+  (interactive (list (read-string (format "Ask about %s: " (buffer-name)))))
+  (redline-ask text (list (cdr (redline--context-buffer)))))
+
+(defun redline-fix ()
+  "Have the agent fix what Flymake has to say of the region, line or buffer."
+  (interactive)
+  (let* ((region (if (use-region-p) (cons (region-beginning) (region-end))
+                   (cons (pos-bol) (pos-eol))))
+         (found (or (redline--context-diagnostics (car region) (cdr region))
+                    (redline--context-diagnostics)
+                    (user-error "Redline: Flymake found nothing here"))))
+    (redline-ask "Fix these problems."
+                 (list (cdr found)
+                       (cdr (redline--context-region (car region) (cdr region)))))))
+
+(provide 'redline-context)
+;;; redline-context.el ends here
