@@ -28,7 +28,7 @@ func TestChatStreams(t *testing.T) {
 		n.lua(`vim.cmd('Redline chat')`, nil)
 		n.keys("iwhat is @a.txt?<Esc><CR>")
 		n.lua(`await('the first text', function() return vim.tbl_contains(lines(), 'po') end)`, nil)
-		contains(t, "what the model was asked", srv.Requests()[0].Last().Texts(), "what is @a.txt?", "[file a.txt]")
+		contains(t, "what the model was asked", srv.Requests()[0].Last().Texts(), "what is @a.txt?", "--- a.txt ---\none")
 
 		// Reading further up, and typing below: neither is moved.
 		n.keys("Gichange of<Esc>")
@@ -47,7 +47,7 @@ func TestChatStreams(t *testing.T) {
 		if want := "It is a\n\n```\npoem\n```\n\n\n## You\n\nchange of"; !strings.HasSuffix(got, want) {
 			t.Errorf("the chat: got\n%s\nwant at the end\n%s", got, want)
 		}
-		contains(t, "the chat", got, "## You\n\nwhat is @a.txt?", "> *Thought:* Looking", "> ✓ ", "a.txt")
+		contains(t, "the chat", got, "## You\n\nwhat is @a.txt?", "## Redline\n\n> *Thought:* Looking", "> ✓ ", "a.txt")
 		folds := `local out = {} for l = 1, vim.fn.line('$') do if vim.fn.foldclosed(l) == l then out[#out + 1] = vim.fn.foldtextresult(l) end end return out`
 		contains(t, "folds", joined(get[[]string](n, folds)), "▸ Thought: Looking")
 

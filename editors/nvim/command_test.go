@@ -23,7 +23,7 @@ func TestContext(t *testing.T) {
 		n.lua(`await('the answer', function() local s = require('redline.session').current return s and s.ended == 1 end)`, nil)
 		got := srv.Requests()[0].Last().Texts()
 		contains(t, "the prompt", got, "what of @sub/b.txt, and these?", "[selection a.txt, lines 2-4]\n```\ntwo\nthree\nfour\n```",
-			"[diagnostics a.txt]\n```\nline 3: warning [lint]: three is odd\n```", "[file sub/b.txt]")
+			"[diagnostics a.txt]\n```\nline 3: warning [lint]: three is odd\n```", "--- sub/b.txt ---\nb")
 		if strings.Contains(got, "nine") {
 			t.Errorf("the prompt has what was not selected:\n%s", got)
 		}
@@ -60,7 +60,7 @@ func TestSessions(t *testing.T) {
 		n.lua(`vim.ui.select = function(items, opts, done) choices = vim.tbl_map(opts.format_item, items) done(items[#items], #items) end
 			vim.cmd('Redline model') await('the model', function() return require('redline.session').current.model == 'gemini-test' end)
 			vim.cmd('Redline mode autoEdit') await('the mode', function() return require('redline.session').current.mode == 'autoEdit' end)`, nil)
-		contains(t, "the models", joined(get[[]string](n, `return choices`)), "gemini-2.5-pro (now)", "gemini-test")
+		contains(t, "the models", joined(get[[]string](n, `return choices`)), "gemini-2.5-pro  1.05M tokens, $1.25 in, $10 out a million (now)", "gemini-test")
 		equal(t, "status", get[string](n, `return require('redline').status()`), "redline: autoEdit")
 
 		// In this mode edits are there at once, also in files that were not open.

@@ -57,7 +57,7 @@ func TestComplete(t *testing.T) {
 			"Redline ac":          "accept",
 			"Redline reject ":     "all file hunk",
 			"Redline mode a":      "autoEdit",
-			"'<,'>Redline ask @s": "@selection @sub/",
+			"'<,'>Redline ask @s": "@selection @symbol: @sub/ @sub/file.txt",
 			"Redline nonsense x":  "",
 		} {
 			got := get[[]string](n, `return vim.fn.getcompletion(`+quote(line)+`, 'cmdline')`)

@@ -124,7 +124,6 @@ type setup struct {
 	change func(*acp.Options)
 	dir    string // made when empty
 	raw    bool   // initialize is left to the test
-	name   string // of the client; test when empty
 }
 
 // start connects a client to a server of its own.
@@ -160,11 +159,8 @@ func start(t *testing.T, s setup) *client {
 			t.Error("the server did not end")
 		}
 	})
-	if s.name == "" {
-		s.name = "test"
-	}
 	if !s.raw {
-		c.must("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": s.caps, "clientInfo": map[string]any{"name": s.name, "version": "1"}}, nil)
+		c.must("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": s.caps, "clientInfo": map[string]any{"name": "test", "version": "1"}}, nil)
 	}
 	return c
 }

@@ -1,388 +1,284 @@
---- The chat: a Markdown buffer with the transcript above and the next prompt below.
----
---- The answer is put in above the prompt, so that the cursor stays where it is: in
---- the prompt it moves with its text, and above it nothing moves at all.
+--- The chat as the user sees it: its windows, its keys, and what goes with the prompt.
+--- What is in the buffer is the page's business.
 local config = require('redline.config')
-local transcript = require('redline.transcript')
+local page = require('redline.page')
 
 local M = {}
 
 local api = vim.api
 local ns = api.nvim_create_namespace('redline.chat')
 
--- Transcripts by session ID; '' is what was said before there was a session.
-local transcripts = { [''] = transcript.new() }
----@type integer?
-local buf
--- The session that is shown.
-local session = ''
 -- Context items that go with the next prompt.
 local items = {}
--- Set while we write into the buffer ourselves.
-local writing = false
--- What waits to be written: a block that deltas of the last moment went to, and the
--- number of its lines that the buffer has, the last of which may have grown.
----@type {index: integer, lines: integer}?
-local pending
-local timer
--- How many lines of the buffer are transcript. The model may be ahead of them.
-local drawn = 0
 
-local head = { '## You', '' }
-
-local function valid()
-  return buf and api.nvim_buf_is_loaded(buf)
+local function session()
+  return require('redline.session')
 end
 
----@return redline.Transcript
-local function current()
-  local t = transcripts[session]
-  if not t then
-    t = transcript.new()
-    transcripts[session] = t
-  end
-  return t
-end
-
---- The 0-based line in which the user's prompt begins.
-local function input_start()
-  return drawn + #head
-end
-
--- Keeps the prompt in sight of windows whose cursor is in it.
-local function follow(wins)
-  for _, win in ipairs(wins) do
-    api.nvim_win_call(win, function()
-      local last = api.nvim_buf_line_count(buf)
-      if vim.fn.line('w$') < last then
-        local cursor = api.nvim_win_get_cursor(0)
-        vim.fn.winrestview({ topline = math.max(1, last - api.nvim_win_get_height(0) + 2) })
-        api.nvim_win_set_cursor(0, cursor)
-      end
-    end)
-  end
-end
-
--- Runs fn, which writes into the transcript. What is undone afterwards is what the
--- user typed, never what was said. typed is set for writing below it instead.
-local function write(fn, typed)
-  if not valid() then
-    return
-  end
-  local wins = vim.tbl_filter(function(win)
-    return api.nvim_win_get_cursor(win)[1] > input_start()
-  end, vim.fn.win_findbuf(buf))
-  writing = true
-  local undolevels = vim.bo[buf].undolevels
-  vim.bo[buf].undolevels = -1
-  local before = api.nvim_buf_line_count(buf)
-  local ok, err = pcall(fn)
-  if not typed then
-    drawn = drawn + api.nvim_buf_line_count(buf) - before
-  end
-  vim.bo[buf].undolevels = undolevels
-  vim.bo[buf].modified = false
-  writing = false
-  follow(wins)
-  if not ok then
-    error(err, 0)
-  end
-end
-
--- Puts lines first to last (0-based, exclusive) of the transcript anew.
-local function set_lines(first, last, lines)
-  write(function()
-    api.nvim_buf_set_lines(buf, first, last, false, lines)
-  end)
-end
-
-local function redraw_all(input)
-  local lines = current():lines()
-  local height = #lines
-  vim.list_extend(lines, head)
-  vim.list_extend(lines, input or { '' })
-  write(function()
-    api.nvim_buf_set_lines(buf, 0, -1, false, lines)
-  end, true)
-  drawn, pending = height, nil
-end
-
---- The lines the user typed for the next prompt.
----@return string[]
-function M.input()
-  if not valid() then
-    return {}
-  end
-  return api.nvim_buf_get_lines(buf, input_start(), -1, false)
-end
-
+-- Says around the prompt what one can do there, what goes with it, and what waits.
 local function hint()
-  if not valid() then
+  local buf = page.buffer()
+  if not buf then
     return
   end
   api.nvim_buf_clear_namespace(buf, ns, 0, -1)
-  local at = input_start()
+  local at = page.input_start()
   if at >= api.nvim_buf_line_count(buf) then
     return
   end
-  local input = M.input()
-  local opts = {}
+  local input = page.input()
+  local opts, above = {}, {}
+  local s = session().current
   if #input == 1 and input[1] == '' then
-    opts.virt_text = { { 'Ask here; <CR> sends, @ adds files', 'NonText' } }
+    local running = s and s.running
+    local text = running and 'Say more; <C-c> stops the turn, g? helps' or 'Ask here; <CR> sends, @ adds files, g? helps'
+    opts.virt_text = { { text, 'NonText' } }
     opts.virt_text_pos = 'overlay'
   end
   if #items > 0 then
     local labels = vim.tbl_map(require('redline.context').label, items)
-    opts.virt_lines = { { { 'with ' .. table.concat(labels, ', '), 'NonText' } } }
+    above[#above + 1] = { { 'with ' .. table.concat(labels, ', '), 'NonText' } }
+  end
+  for i, q in ipairs(s and s.queue or {}) do
+    above[#above + 1] = { { ('queued %d: %s'):format(i, (q.text:gsub('%s+', ' '))), 'NonText' } }
+  end
+  if #above > 0 then
+    opts.virt_lines = above
     opts.virt_lines_above = true
   end
   if next(opts) then
     api.nvim_buf_set_extmark(buf, ns, at, 0, opts)
   end
 end
+page.on_prompt = hint
 
---- Brings the buffer's heading up to date: the window bar.
+--- Brings the window bar up to date, and what stands around the prompt.
 function M.title()
-  if not valid() then
+  local buf = page.buffer()
+  if not buf then
     return
   end
-  local s = require('redline.session').current
-  local words = s and { 'Redline', s.model, s.mode } or { 'Redline' }
-  if s and s.running then
-    words[#words + 1] = 'working'
-  end
-  local bar = table.concat(words, ' · '):gsub('%%', '%%%%')
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-    vim.wo[win][0].winbar = bar
+    local bar = require('redline.bar').text(api.nvim_win_get_width(win)):gsub('%%', '%%%%')
+    if vim.wo[win].winbar ~= bar then
+      vim.wo[win][0].winbar = bar
+    end
   end
+  hint()
 end
 
--- Writes what waits.
-local function flush()
-  local p = pending
-  pending = nil
-  if not p or not valid() then
-    return
-  end
-  timer:stop()
-  local t = current()
-  local at = t:start(p.index) + p.lines
-  set_lines(at - 1, at, vim.list_slice(t.blocks[p.index].lines, p.lines))
-end
-
--- Brings a change of the shown transcript into the buffer.
-local function change(t, c)
-  local block = t.blocks[c.index]
-  if c.op == 'append' then
-    -- Many deltas come in one refresh of the screen; they are written at once.
-    if pending and pending.index ~= c.index then
-      flush()
-    end
-    if not pending then
-      pending = { index = c.index, lines = c.old }
-      timer = timer or vim.uv.new_timer()
-      timer:start(15, 0, vim.schedule_wrap(flush))
-    end
-    return
-  end
-  flush()
-  local first = t:start(c.index)
-  if c.op == 'add' then
-    local lines = vim.list_extend({}, block.lines)
-    lines[#lines + 1] = ''
-    set_lines(first, first, lines)
-  else
-    set_lines(first, first + c.old, block.lines)
-  end
-end
+local shown_at_once = { ['turn/started'] = true, ['turn/ended'] = true }
 
 --- Takes an event of a session.
 ---@param s redline.Session
 ---@param ev table
-function M.event(s, ev)
-  if session == '' then
-    M.show_session(s)
+---@param turn? string
+function M.event(s, ev, turn)
+  if page.shown() == '' then
+    page.show(s.id)
   end
-  local t = transcripts[s.id]
-  if not t then
-    t = transcript.new()
-    transcripts[s.id] = t
-  end
-  local c = t:event(ev)
-  if not valid() or s.id ~= session then
+  page.transcript(s.id):event(ev, turn)
+  if not page.valid() or s.id ~= page.shown() then
     return
   end
-  if c then
-    change(t, c)
+  if shown_at_once[ev.type] and not s.replaying then
+    page.flush()
+  else
+    page.later()
   end
-  if ev.type == 'turn/started' or ev.type == 'turn/ended' then
-    flush()
+  if shown_at_once[ev.type] or ev.type == 'usage/updated' or ev.type == 'plan/updated' or ev.type == 'model/changed' then
     M.title()
   end
 end
 
 --- Says something in the shown transcript.
+---@param level string
+---@param text string
 function M.notice(level, text)
-  local t = current()
-  local c = t:notice(level, text)
-  if valid() then
-    change(t, c)
-  end
+  page.transcript():notice(level, text)
+  page.flush()
 end
 
 --- Shows another session in the chat; what is typed stays.
 ---@param s redline.Session
 function M.show_session(s)
-  if session == s.id then
-    return M.title()
+  if page.shown() ~= s.id then
+    page.show(s.id)
   end
-  flush()
-  local input = M.input()
-  local before = transcripts['']
-  session = s.id
-  local t = current()
-  if #before.blocks > 0 then
-    transcripts[''] = transcript.new()
-    for i, b in ipairs(before.blocks) do
-      table.insert(t.blocks, i, b)
-    end
+  M.title()
+end
+
+--- Lets more go with the next prompt.
+---@param more table[]
+function M.add(more)
+  vim.list_extend(items, more)
+  hint()
+end
+
+--- Forgets what would go with the next prompt.
+function M.drop()
+  items = {}
+  hint()
+end
+
+--- Gives back a prompt that could not be sent, unless another is being typed.
+---@param text string
+---@param with? table[]
+function M.give_back(text, with)
+  if not page.valid() then
+    M.create()
   end
-  if valid() then
-    redraw_all(#input > 0 and input or nil)
-    M.title()
-    hint()
-    for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-      api.nvim_win_set_cursor(win, { api.nvim_buf_line_count(buf), 0 })
-    end
+  if vim.trim(table.concat(page.input(), '\n')) ~= '' then
+    return
   end
+  page.set_input(vim.split(text, '\n', { plain = true }))
+  items = vim.list_extend({}, with or {})
+  hint()
 end
 
 --- Sends what is typed.
-function M.send()
-  local text = vim.trim(table.concat(M.input(), '\n'))
+---@param how? 'queue' when the turn that runs has ended
+function M.send(how)
+  local text = vim.trim(table.concat(page.input(), '\n'))
   if text == '' then
     return
   end
   local with = items
   items = {}
-  vim.list_extend(with, require('redline.context').mentioned(text))
-  write(function()
-    api.nvim_buf_set_lines(buf, input_start(), -1, false, { '' })
-  end, true)
-  hint()
-  local win = vim.fn.bufwinid(buf)
+  page.set_input({ '' })
+  local win = vim.fn.bufwinid(page.buffer())
   if win > 0 then
-    api.nvim_win_set_cursor(win, { api.nvim_buf_line_count(buf), 0 })
+    api.nvim_win_set_cursor(win, { api.nvim_buf_line_count(page.buffer()), 0 })
   end
-  require('redline.session').prompt(text, with)
+  session().prompt(text, vim.list_extend(with, require('redline.context').mentioned(text)), how)
 end
 
 -- Who starts to type in the transcript types in the prompt.
 local function to_prompt()
-  if api.nvim_win_get_cursor(0)[1] <= input_start() then
-    local last = api.nvim_buf_line_count(buf)
+  if api.nvim_win_get_cursor(0)[1] <= page.input_start() then
+    local last = api.nvim_buf_line_count(0)
     api.nvim_win_set_cursor(0, { last, #vim.fn.getline(last) })
     vim.v.char = 'moved' -- else Neovim puts the cursor back
   end
 end
 
--- The transcript is put back when a command changes it, and what was typed is kept.
-local function mend(_, _, _, first, last, new_last)
-  if writing then
-    return
-  end
-  local input = input_start()
-  if first >= input then
-    vim.schedule(function()
-      if valid() and api.nvim_buf_line_count(buf) <= input_start() then
-        write(function()
-          api.nvim_buf_set_lines(buf, -1, -1, false, { '' })
-        end, true)
-      end
-      hint()
-    end)
-    return
-  end
-  local from = last <= input and input + new_last - last or new_last
-  vim.schedule(function()
-    if valid() then
-      local typed = api.nvim_buf_get_lines(buf, from, -1, false)
-      redraw_all(#typed > 0 and typed or nil)
-      hint()
-    end
-  end)
-end
+local folds = { thought = true, tool = true }
 
 --- The fold level of a line, for 'foldexpr'.
 function M.foldexpr()
-  local line, before = vim.fn.getline(vim.v.lnum), vim.fn.getline(vim.v.lnum - 1)
-  if line:sub(1, 1) ~= '>' then
+  local block, n = page.block_at(vim.v.lnum)
+  if not block or not folds[block.kind] or n > #block.lines then
     return '0'
   end
-  return before:sub(1, 1) == '>' and '1' or '>1'
+  return n == 1 and '>1' or '1'
 end
 
---- The text of a closed fold, for 'foldtext'.
+local function plain(line)
+  return (line:gsub('^> ?', ''):gsub('%*', ''))
+end
+
+--- The text of a closed fold, for 'foldtext': a running call shows its last line.
 function M.foldtext()
-  local first = vim.fn.getline(vim.v.foldstart):gsub('^> ', ''):gsub('%*', '')
+  local first = plain(vim.fn.getline(vim.v.foldstart))
   if first == 'Thought: ' then
-    first = first .. vim.fn.getline(vim.v.foldstart + 1):gsub('^> ', ''):gsub('%*', '')
+    first = first .. plain(vim.fn.getline(vim.v.foldstart + 1))
   end
+  local block = page.block_at(vim.v.foldstart)
+  local running = block and block.call and block.call.status == 'running'
   local more = vim.v.foldend - vim.v.foldstart
-  return ('▸ %s  (%d more %s)'):format(first, more, more == 1 and 'line' or 'lines')
-end
-
---- Completes what follows an `@`, for 'completefunc'.
-function M.complete(findstart, base)
-  if findstart == 1 then
-    local before = api.nvim_get_current_line():sub(1, api.nvim_win_get_cursor(0)[2])
-    local at = before:find('@%S*$')
-    return at and at - 1 or -3
+  if running then
+    return ('▸ %s  │ %s'):format(first, plain(vim.fn.getline(vim.v.foldend)))
   end
-  local out = vim.tbl_filter(function(m)
-    return vim.startswith(m, base)
-  end, require('redline.command').mentions(base))
-  table.sort(out)
-  return out
+  return ('▸ %s  (%d more %s)'):format(first, more, more == 1 and 'line' or 'lines')
 end
 
 local function window_options(win)
   local wo = vim.wo[win][0]
   wo.wrap, wo.linebreak, wo.number, wo.relativenumber = true, true, false, false
-  wo.signcolumn, wo.spell = 'no', false
+  wo.signcolumn, wo.spell, wo.list = 'no', false, false
   wo.foldmethod = 'expr'
   wo.foldexpr = "v:lua.require'redline.chat'.foldexpr()"
   wo.foldtext = "v:lua.require'redline.chat'.foldtext()"
+  wo.fillchars = 'fold: '
   wo.foldlevel, wo.foldenable = 0, true
   wo.conceallevel = 2
 end
 
-local function go_to_location()
-  local word = vim.fn.expand('<cWORD>')
-  local path, line = word:match('^(.-):(%d+)')
-  path = path or vim.fn.expand('<cfile>')
-  local root = require('redline.client').root() or require('redline.config').root()
-  local full = vim.startswith(path, '/') and path or root .. '/' .. path
-  if not vim.uv.fs_stat(full) then
-    return false
+local function enter()
+  if api.nvim_win_get_cursor(0)[1] > page.input_start() then
+    return M.send()
   end
-  vim.cmd('wincmd p')
-  vim.cmd.edit(vim.fn.fnameescape(full))
-  if line then
-    pcall(api.nvim_win_set_cursor, 0, { tonumber(line), 0 })
+  if vim.fn.foldclosedend('.') > vim.fn.foldclosed('.') then
+    return vim.cmd('normal! zo')
   end
-  return true
+  if not require('redline.places').follow() and vim.fn.foldlevel('.') > 0 then
+    vim.cmd('normal! zc')
+  end
 end
 
-local function create()
-  buf = api.nvim_create_buf(false, true)
-  api.nvim_buf_set_name(buf, 'redline://chat')
-  vim.bo[buf].buftype = 'nofile'
-  vim.bo[buf].bufhidden = 'hide'
-  vim.bo[buf].swapfile = false
-  vim.bo[buf].filetype = 'markdown'
-  vim.bo[buf].completefunc = "v:lua.require'redline.chat'.complete"
-  redraw_all()
+local function stop()
+  local s = session().current
+  if s and s.running then
+    return session().cancel()
+  end
+  vim.cmd.stopinsert()
+end
+
+local function follow()
+  if not require('redline.places').follow() then
+    vim.notify('Redline: there is no file of that name', vim.log.levels.WARN)
+  end
+end
+
+local function tab()
+  if vim.fn.pumvisible() == 1 then
+    return '<C-n>'
+  end
+  return require('redline.complete').func(1, '') >= 0 and '<C-x><C-u>' or '<Tab>'
+end
+
+-- The keys of the chat: modes, key, what it does, and the words for it.
+local function keys()
+  local code = require('redline.code')
+  return {
+    { 'n', '<CR>', enter, 'send the prompt; open a fold; go to the place under the cursor' },
+    { 'i', '<C-s>', M.send, 'send the prompt; to the turn that runs, if one does' },
+    {
+      { 'n', 'i' },
+      '<M-CR>',
+      function()
+        M.send('queue')
+      end,
+      'queue the prompt until the turn has ended',
+    },
+    { { 'n', 'i' }, '<C-c>', stop, 'stop the turn' },
+    { 'i', '<Tab>', tab, 'complete what follows an @, or a / at the start', { expr = true } },
+    { 'n', 'gf', follow, 'go to the file under the cursor' },
+    { 'n', '<LocalLeader>y', code.yank, 'yank the code block' },
+    { 'n', '<LocalLeader>i', code.insert, 'insert the code block below the cursor of the file' },
+    { 'n', '<LocalLeader>a', code.apply, 'review the code block as a change of the file' },
+    { 'n', 'q', '<Cmd>close<CR>', 'close the chat' },
+    { 'n', 'g?', M.help, 'show these keys' },
+  }
+end
+
+--- Shows the keys of the chat.
+function M.help()
+  local out = {}
+  for _, k in ipairs(keys()) do
+    local modes = type(k[1]) == 'table' and table.concat(k[1], ',') or k[1]
+    out[#out + 1] = { ('  %-5s %-16s %s\n'):format(modes, k[2], k[4]) }
+  end
+  out[#out + 1] = { ('  %-5s %-16s %s'):format('n', 'zo zc zR zM', 'open and close thoughts and tool calls') }
+  api.nvim_echo(out, false, {})
+end
+
+--- Makes the buffer and its keys.
+---@return integer
+function M.create()
+  local buf = page.create()
+  vim.bo[buf].completefunc = "v:lua.require'redline.complete'.func"
+  vim.bo[buf].omnifunc = "v:lua.require'redline.complete'.func"
   local group = api.nvim_create_augroup('redline.chat', {})
   api.nvim_create_autocmd('InsertEnter', { group = group, buffer = buf, callback = to_prompt })
   api.nvim_create_autocmd('BufWinEnter', {
@@ -393,30 +289,12 @@ local function create()
       M.title()
     end,
   })
-  api.nvim_buf_attach(buf, false, { on_lines = mend })
-  local function map(mode, lhs, rhs, desc)
-    vim.keymap.set(mode, lhs, rhs, { buffer = buf, desc = 'Redline: ' .. desc })
+  api.nvim_create_autocmd({ 'WinResized', 'VimResized' }, { group = group, callback = M.title })
+  for _, k in ipairs(keys()) do
+    vim.keymap.set(k[1], k[2], k[3], vim.tbl_extend('force', { buffer = buf, desc = 'Redline: ' .. k[4] }, k[5] or {}))
   end
-  map('n', '<CR>', function()
-    if api.nvim_win_get_cursor(0)[1] > input_start() then
-      return M.send()
-    end
-    if vim.fn.foldclosed('.') > 0 then
-      return vim.cmd('normal! zo')
-    end
-    if not go_to_location() and vim.fn.foldlevel('.') > 0 then
-      vim.cmd('normal! zc')
-    end
-  end, 'send the prompt, open a fold, or go to the file under the cursor')
-  map('i', '<C-s>', M.send, 'send the prompt')
-  map({ 'n', 'i' }, '<C-c>', function()
-    local s = require('redline.session').current
-    if s and s.running then
-      return require('redline.session').cancel()
-    end
-    vim.cmd.stopinsert()
-  end, 'stop the turn')
-  map('n', 'q', '<Cmd>close<CR>', 'close the chat')
+  require('redline.images').watch_paste()
+  return buf
 end
 
 --- Opens the chat and goes to the prompt; closes it when it is the current window
@@ -425,9 +303,7 @@ end
 function M.open(opts)
   opts = opts or {}
   vim.list_extend(items, opts.items or {})
-  if not valid() then
-    create()
-  end
+  local buf = page.buffer() or M.create()
   local win = vim.fn.bufwinid(buf)
   if win > 0 then
     if opts.toggle and win == api.nvim_get_current_win() and #api.nvim_list_wins() > 1 then
@@ -443,6 +319,7 @@ function M.open(opts)
     window_options(api.nvim_get_current_win())
     M.title()
   end
+  page.flush()
   api.nvim_win_set_cursor(0, { api.nvim_buf_line_count(buf), 0 })
   hint()
 end
@@ -450,7 +327,7 @@ end
 --- The chat's buffer, if there is one.
 ---@return integer?
 function M.buffer()
-  return valid() and buf or nil
+  return page.buffer()
 end
 
 return M

@@ -12,6 +12,17 @@ local root
 local waiting = {}
 -- Set while the server ends because we asked it to.
 local stopping = false
+-- What is to be called when the server answers, or ends before it does.
+---@type table<integer, fun(err?: table, result?: any)>
+local asked = {}
+local last_asked = 0
+-- What is to be done when the server has ended.
+---@type fun()?
+local after_exit
+-- More environment for the server than the settings have.
+local more_env = {}
+-- A server that has not answered `initialize` after so many milliseconds is none.
+local patience = 20000
 
 local group = vim.api.nvim_create_augroup('redline.client', {})
 
@@ -25,7 +36,7 @@ end
 ---@return vim.lsp.Client? the running client, initialized
 function M.get()
   local c = id and vim.lsp.get_client_by_id(id)
-  if c and c.initialized and not stopped(c) then
+  if c and c.initialized and not stopped(c) and not stopping then
     return c
   end
 end
@@ -171,9 +182,70 @@ local function finish(err)
 end
 
 local function missing(cmd)
-  return ('Redline: the server %q is not there. Put it on the PATH or set cmd in require("redline").setup(); :checkhealth redline says more.'):format(
+  return ('the server %q is not there. Put it on the PATH or set cmd in require("redline").setup(); :checkhealth redline says more.'):format(
     cmd[1]
   )
+end
+
+-- Why a server of another version is of no use; nil when it is of use.
+local function other_version(result)
+  local ext = vim.tbl_get(result.capabilities or {}, 'experimental', 'redline')
+  local name = vim.tbl_get(result, 'serverInfo', 'name')
+  if not ext then
+    return ('%q is no redline server%s; see cmd in :help redline-settings'):format(
+      config.get().cmd[1],
+      name and name ~= 'redline' and ' but ' .. name or ''
+    )
+  elseif ext.minVersion > 1 then
+    return 'the server is newer than this plugin; update the plugin (:checkhealth redline says more)'
+  elseif ext.version < 1 then
+    return 'the server is older than this plugin; update the server (:checkhealth redline says more)'
+  end
+end
+
+-- The server has ended, or is given up: those who wait hear of it.
+local function ended(why)
+  local list = asked
+  asked = {}
+  for _, f in pairs(list) do
+    f({ code = -32099, message = why })
+  end
+  finish(why)
+end
+
+local function exited(code, signal)
+  id = nil
+  vim.api.nvim_clear_autocmds({ group = group })
+  if stopping or vim.v.exiting ~= vim.NIL then
+    local go_on = after_exit
+    local why = type(stopping) == 'string' and stopping or 'the server was stopped'
+    after_exit, stopping = nil, false
+    require('redline.session').lost()
+    if not go_on then
+      return ended(why)
+    end
+    local list = waiting -- they wait for the next one
+    waiting = {}
+    ended(why)
+    waiting = list
+    return go_on()
+  end
+  local how = signal ~= 0 and ('by signal %d'):format(signal) or ('with code %d'):format(code)
+  if #waiting > 0 then
+    -- Not even started: another time would be no better.
+    return ended(('the server %q ended %s before it was ready; :checkhealth redline and :LspLog say more'):format(config.get().cmd[1], how))
+  end
+  local wait = require('redline.restarts').died(vim.uv.now())
+  local why = ('the server ended %s; see :LspLog'):format(how)
+  require('redline.session').lost(why, wait ~= nil)
+  ended(why)
+  if wait then
+    vim.defer_fn(function()
+      if not id then
+        require('redline.session').recover()
+      end
+    end, wait)
+  end
 end
 
 local function start()
@@ -183,44 +255,39 @@ local function start()
   end
   root = config.root()
   stopping = false
+  local env = vim.tbl_extend('force', opts.env, more_env)
   local conf = {
     name = 'redline',
     cmd = opts.cmd,
     cmd_cwd = root,
-    cmd_env = next(opts.env) and opts.env or nil,
+    cmd_env = next(env) and env or nil,
     root_dir = root,
     workspace_folders = { { uri = vim.uri_from_fname(root), name = vim.fs.basename(root) } },
     capabilities = capabilities(),
     handlers = handlers(),
     -- Staleness is judged by versions, so the server hears of each change at once.
     flags = { debounce_text_changes = 0 },
-    on_init = function(client)
+    on_init = function(client, result)
       tell_diagnostics(client)
       -- Neovim does not count the client as initialized before this returns.
       vim.schedule(function()
         if client.id ~= id then
           return
         end
-        local ext = vim.tbl_get(client.server_capabilities or {}, 'experimental', 'redline')
-        if not ext or ext.minVersion > 1 then
-          finish('Redline: this server speaks another version of the protocol; update the plugin or the server.')
-          return M.stop()
+        local wrong = other_version(result)
+        if wrong then
+          M.stop(wrong)
+          return finish(wrong)
         end
         watch()
         finish()
       end)
     end,
-    on_exit = function(code, signal, exited)
+    on_exit = function(code, signal, gone)
       vim.schedule(function()
-        if exited ~= id then
-          return
+        if gone == id then
+          exited(code, signal)
         end
-        id = nil
-        vim.api.nvim_clear_autocmds({ group = group })
-        local crashed = not stopping and vim.v.exiting == vim.NIL
-        local why = ('Redline: the server ended with code %d, signal %d; see :LspLog'):format(code, signal)
-        require('redline.session').lost(crashed and why or nil)
-        finish(why)
       end)
     end,
   }
@@ -233,8 +300,17 @@ local function start()
   if not ok or not id then
     local why = ok and 'see :LspLog' or tostring(id)
     id = nil
-    finish('Redline: the server could not be started: ' .. why)
+    return finish('the server could not be started: ' .. why)
   end
+  local this = id
+  vim.defer_fn(function()
+    local c = vim.lsp.get_client_by_id(this)
+    if id == this and c and not c.initialized then
+      local why = ('%q does not answer as a language server; see cmd in :help redline-settings'):format(opts.cmd[1])
+      M.stop(why)
+      finish(why)
+    end
+  end, patience)
 end
 
 --- Calls fn(client, err) once the server runs, starting it if need be.
@@ -247,7 +323,9 @@ function M.ready(fn)
   waiting[#waiting + 1] = function(err)
     fn(not err and M.get() or nil, err)
   end
-  if #waiting == 1 then
+  if stopping and id then
+    after_exit = after_exit or start
+  elseif #waiting == 1 then
     start()
   end
 end
@@ -259,19 +337,26 @@ end
 function M.request(method, params, fn)
   M.ready(function(client, err)
     if not client then
-      err = { code = 0, message = err or 'Redline: the server does not run' }
-      return fn and fn(err) or vim.notify(err.message, vim.log.levels.ERROR)
+      err = { code = 0, message = err or 'the server does not run' }
+      return fn and fn(err) or vim.notify('Redline: ' .. err.message, vim.log.levels.ERROR)
     end
     if next(params) == nil then
       params = vim.empty_dict()
     end
+    last_asked = last_asked + 1
+    local n = last_asked
     local function done(e, result)
+      if not asked[n] then
+        return -- told already that the server has ended
+      end
+      asked[n] = nil
       if fn then
         fn(e, result)
       elseif e then
         vim.notify('Redline: ' .. e.message, vim.log.levels.ERROR)
       end
     end
+    asked[n] = done
     if new then
       client:request(method, params, done)
     else
@@ -280,17 +365,40 @@ function M.request(method, params, fn)
   end)
 end
 
---- Ends the server.
-function M.stop()
-  stopping = true
+--- Ends the server, by force when it never answered.
+---@param why? string for those who wait for it
+function M.stop(why)
+  stopping = why or true
   local c = id and vim.lsp.get_client_by_id(id)
   if c then
+    local force = not c.initialized
     if new then
-      c:stop()
+      c:stop(force)
     else
-      c.stop()
+      c.stop(force)
     end
   end
+end
+
+--- Ends the server if it runs, starts it with more environment, and calls fn, with an
+--- error when that fails.
+---@param env table<string, string> also for later starts
+---@param fn fun(err?: string)
+function M.restart(env, fn)
+  more_env = vim.tbl_extend('force', more_env, env)
+  local function go()
+    if #waiting > 0 then
+      start()
+    end
+    M.ready(function(_, err)
+      fn(err)
+    end)
+  end
+  if not id then
+    return go()
+  end
+  after_exit = go
+  M.stop()
 end
 
 return M

@@ -3,25 +3,6 @@ local M = {}
 
 local scopes = { 'hunk', 'file', 'all' }
 local reverts = { 'hunk', 'file', 'proposal', 'all' }
-local modes = { 'default', 'autoEdit', 'plan', 'yolo' }
-
-local function session()
-  return require('redline.session')
-end
-
---- The lines that a range or the cursor names, as context; none for a command
---- without a range.
-local function context(args)
-  if args.range == 0 or vim.bo.buftype ~= '' or vim.api.nvim_buf_get_name(0) == '' then
-    return {}
-  end
-  return require('redline.context').lines(vim.api.nvim_get_current_buf(), args.line1, args.line2)
-end
-
-local function ask(text, items)
-  vim.list_extend(items, require('redline.context').mentioned(text))
-  session().prompt(text, items)
-end
 
 local function decide(decision)
   return function(args, words)
@@ -51,55 +32,8 @@ local function decide(decision)
   end
 end
 
-local function set(what, values)
-  return function(_, words)
-    if words[1] then
-      return session().configure({ [what] = words[1] })
-    end
-    values(function(list, current)
-      vim.ui.select(list, {
-        prompt = what == 'mode' and 'Mode' or 'Model',
-        kind = 'redline.' .. what,
-        format_item = function(v)
-          return v == current and v .. ' (now)' or v
-        end,
-      }, function(choice)
-        if choice then
-          session().configure({ [what] = choice })
-        end
-      end)
-    end)
-  end
-end
-
+-- Those about hunks; those about the conversation are in redline.talk.
 local subs = {
-  ask = function(args, words)
-    local items = context(args)
-    if #words > 0 then
-      return ask(table.concat(words, ' '), items)
-    end
-    vim.ui.input({ prompt = 'Ask Redline: ' }, function(text)
-      if text and vim.trim(text) ~= '' then
-        ask(text, items)
-      end
-    end)
-  end,
-  fix = function(args)
-    local buf = vim.api.nvim_get_current_buf()
-    local line = vim.api.nvim_win_get_cursor(0)[1]
-    local first, last = line, line
-    if args.range > 0 then
-      first, last = args.line1, args.line2
-    end
-    local items = require('redline.context').lines(buf, first, last)
-    if #items < 2 then
-      return vim.notify('Redline: there is no diagnostic in these lines')
-    end
-    session().prompt('Fix the problems in the selected lines.', items)
-  end,
-  chat = function(args)
-    require('redline.chat').open({ items = context(args), toggle = args.range == 0 and not args.bang })
-  end,
   accept = decide('accept'),
   reject = decide('reject'),
   amend = function()
@@ -127,38 +61,6 @@ local subs = {
     end
     require('redline.applied').revert_scope(scope)
   end,
-  cancel = function()
-    session().cancel()
-  end,
-  new = function()
-    session().new()
-  end,
-  sessions = function()
-    session().pick()
-  end,
-  stop = function()
-    require('redline.client').stop()
-  end,
-  mode = set('mode', function(done)
-    session().ready(function(s)
-      done(modes, s.mode)
-    end)
-  end),
-  model = set('model', function(done)
-    session().ready(function(s)
-      require('redline.client').request('agent/model/list', {}, function(err, result)
-        if err then
-          return vim.notify('Redline: ' .. err.message, vim.log.levels.ERROR)
-        end
-        done(
-          vim.tbl_map(function(m)
-            return m.name
-          end, result.models),
-          s.model
-        )
-      end)
-    end)
-  end),
 }
 
 ---@param args table as nvim_create_user_command gives them
@@ -166,15 +68,18 @@ function M.run(args)
   local words = vim.split(vim.trim(args.args), '%s+', { trimempty = true })
   local name = table.remove(words, 1) or 'chat'
   local sub = subs[name]
-  if not sub then
+  local talk = not sub and require('redline.talk')[name]
+  if not sub and not talk then
     return vim.notify(('Redline: there is no subcommand %q; :help redline-commands lists them'):format(name), vim.log.levels.ERROR)
   end
-  -- Prompts keep their spaces.
-  if name == 'ask' then
+  if sub then
+    return sub(args, words)
+  end
+  if talk.text then -- it keeps its spaces
     local rest = vim.trim(args.args):match('^%S+%s+(.*)$')
     words = rest and { rest } or {}
   end
-  sub(args, words)
+  talk.run(args, words)
 end
 
 local function starting_with(lead, list)
@@ -190,57 +95,21 @@ end
 ---@return string[]
 function M.complete(lead, line)
   local words = vim.split(line:gsub('^.-Redline!?%s+', '', 1), '%s+')
+  local talk = require('redline.talk')
   if #words <= 1 then
-    return starting_with(lead, vim.tbl_keys(subs))
+    return starting_with(lead, vim.list_extend(vim.tbl_keys(subs), vim.tbl_keys(talk)))
   end
-  local sub = words[1]
-  if #words == 2 and (sub == 'accept' or sub == 'reject') then
+  local sub = table.remove(words, 1)
+  if #words == 1 and (sub == 'accept' or sub == 'reject') then
     return starting_with(lead, scopes)
-  elseif #words == 2 and sub == 'revert' then
+  elseif #words == 1 and sub == 'revert' then
     return starting_with(lead, reverts)
-  elseif #words == 2 and sub == 'mode' then
-    return starting_with(lead, modes)
-  elseif #words == 2 and sub == 'model' then
-    return starting_with(lead, M.models())
-  elseif sub == 'ask' and lead:sub(1, 1) == '@' then
-    return starting_with(lead, require('redline.command').mentions(lead))
+  elseif talk[sub] and talk[sub].complete and (talk[sub].text or #words == 1 or sub == 'add') then
+    local found = talk[sub].complete(lead, words)
+    -- What was found by a part in the middle stays in its order.
+    return lead:match('^[@/]') and found or starting_with(lead, found)
   end
   return {}
-end
-
---- What may follow an `@`: the words for what the editor knows, and paths.
----@param lead string with the `@`
----@return string[]
-function M.mentions(lead)
-  local out = vim.tbl_map(function(w)
-    return '@' .. w
-  end, vim.tbl_keys(require('redline.context').words))
-  local root = require('redline.client').root() or require('redline.config').root()
-  local typed = lead:sub(2)
-  for _, path in ipairs(vim.fn.globpath(root, typed .. '*', false, true)) do
-    local slash = vim.fn.isdirectory(path) == 1 and '/' or ''
-    out[#out + 1] = '@' .. path:sub(#root + 2) .. slash
-  end
-  return out
-end
-
---- The server's models; none when it does not run or takes longer than a moment.
----@return string[]
-function M.models()
-  local client = require('redline.client')
-  if not client.get() then
-    return {}
-  end
-  local names
-  client.request('agent/model/list', {}, function(_, result)
-    names = vim.tbl_map(function(m)
-      return m.name
-    end, result and result.models or {})
-  end)
-  vim.wait(500, function()
-    return names ~= nil
-  end, 10)
-  return names or {}
 end
 
 return M

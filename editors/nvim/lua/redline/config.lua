@@ -34,13 +34,33 @@ M.defaults = {
 
 local current
 
+-- Where `go install` and the like put programs, which is not always on the PATH.
+local function installed(program)
+  local home = vim.env.HOME or ''
+  local gopath = vim.split(vim.env.GOPATH or home .. '/go', ':')[1]
+  for _, dir in ipairs({ vim.env.GOBIN or '', gopath .. '/bin', home .. '/.local/bin' }) do
+    if vim.startswith(dir, '/') and vim.fn.executable(dir .. '/' .. program) == 1 then
+      return dir .. '/' .. program
+    end
+  end
+end
+
+-- The default program is looked for beside the PATH too; one that the user names is not
+-- replaced by another.
+local function located(conf)
+  if vim.deep_equal(conf.cmd, M.defaults.cmd) and vim.fn.executable('redline') == 0 then
+    conf.cmd = { installed('redline') or 'redline', 'serve' }
+  end
+  return conf
+end
+
 ---@return redline.Config
 function M.get()
   if not current then
     -- vim.g.redline serves those who set variables rather than call setup().
     current = vim.tbl_deep_extend('force', M.defaults, vim.g.redline or {})
   end
-  return current
+  return located(current)
 end
 
 local function check(name, value, want)

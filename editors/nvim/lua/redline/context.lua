@@ -95,44 +95,89 @@ local function visual(buf)
   end
 end
 
--- The words after `@` in a prompt, beside the names of files.
+-- The words after `@` in a prompt, beside the names of files: what each brings, and
+-- what it is called in a menu.
 M.words = {
-  buffer = function(buf)
-    return buf and { kind = 'file', uri = uri_of(buf) }
-  end,
-  selection = function(buf)
-    return buf and visual(buf)
-  end,
-  diagnostics = function(buf)
-    return buf and M.diagnostics(buf)
-  end,
-  quickfix = quickfix,
+  buffer = {
+    what = 'the file you were in last',
+    get = function(buf)
+      return buf and { kind = 'file', uri = uri_of(buf) }
+    end,
+  },
+  selection = {
+    what = 'the lines last selected there',
+    get = function(buf)
+      return buf and visual(buf)
+    end,
+  },
+  diagnostics = {
+    what = 'its diagnostics',
+    get = function(buf)
+      return buf and M.diagnostics(buf)
+    end,
+  },
+  quickfix = { what = 'the quickfix list', get = quickfix },
 }
 
---- Context items for each `@word` and `@path` of a prompt.
+-- Paths of the workspace are read by the server. An image from elsewhere, which it
+-- may not read, is handed over.
+local function image(name)
+  local path = vim.fs.normalize(name)
+  local images = require('redline.images')
+  if vim.startswith(path, '/') and images.is(path) and vim.uv.fs_stat(path) then
+    return (images.item(path))
+  end
+end
+
+--- The context item that a word after `@` stands for; nil when it stands for nothing.
+---@param name string without the `@`
+---@return table?
+function M.item(name)
+  local symbol = name:match('^symbol:(.+)')
+  if symbol then
+    return require('redline.symbols').named(symbol)
+  elseif M.words[name] then
+    return M.words[name].get(M.last_file())
+  end
+  return image(name)
+end
+
+--- Context items for each `@word` of a prompt. What `@path` names the server reads.
 ---@param text string
 ---@return table[]
 function M.mentioned(text)
   local out, seen = {}, {}
-  local buf = M.last_file()
   for mention in (' ' .. text):gmatch('%s@(%S+)') do
     local name = mention:gsub('[.,;:!?)]+$', '')
-    local item
-    if M.words[name] then
-      item = M.words[name](buf)
-    else
-      local root = require('redline.client').root() or require('redline.config').root()
-      local path = vim.startswith(name, '/') and name or root .. '/' .. name
-      if vim.uv.fs_stat(path) then
-        item = { kind = 'file', uri = vim.uri_from_fname(path) }
-      end
-    end
+    local item = M.item(name)
     if item and not seen[name] then
       seen[name] = true
       out[#out + 1] = item
     end
   end
   return out
+end
+
+--- Items as text, for a turn that runs: what is said to it has no context of its own.
+--- nil when one of them is not text.
+---@param items table[]
+---@return string?
+function M.as_text(items)
+  local out = {}
+  for _, item in ipairs(items) do
+    if item.kind == 'image' then
+      return
+    end
+    out[#out + 1] = '[' .. M.label(item) .. ']'
+    if item.text then
+      local fence = '```'
+      while item.text:find(fence, 1, true) do
+        fence = fence .. '`'
+      end
+      out[#out + 1] = fence .. '\n' .. item.text:gsub('\n$', '') .. '\n' .. fence
+    end
+  end
+  return table.concat(out, '\n')
 end
 
 --- A short name of an item, for the user.
@@ -142,6 +187,9 @@ function M.label(item)
   local where = item.uri and (item.uri:match('^file:') and relative(vim.uri_to_fname(item.uri)) or item.uri) or ''
   if item.range then
     where = ('%s:%d-%d'):format(where, item.range.start.line + 1, item.range['end'].line)
+  end
+  if item.name then
+    where = item.name .. ' ' .. where
   end
   return vim.trim(item.kind .. ' ' .. where)
 end

@@ -12,62 +12,104 @@ local M = {}
 ---@field running boolean
 ---@field seq integer the last event's number
 ---@field state string what the statusline says: idle, waiting, thinking, answering, tool, retry, confirm
+---@field open boolean the running server has it
+---@field queue {text: string, context: table[]}[] prompts for when the turn has ended
 ---@field usage? table
 ---@field ended? integer how many turns ended
+---@field replaying? boolean its events are those of the past
 
 ---@type table<string, redline.Session>
 M.all = {}
 ---@type redline.Session?
 M.current = nil
 
--- Set between the wish for a session and the server's answer.
+-- Who waits for a session: set between the wish and the server's answer.
+---@type fun(s?: redline.Session)[]?
 local starting
--- The session to take up again after the server ended unexpectedly.
+-- The session to take up again after the server ended.
+---@type redline.Session?
 local lost
 
-local function changed()
+--- Tells everybody who shows the state.
+function M.changed()
   vim.api.nvim_exec_autocmds('User', { pattern = 'RedlineStatus', modeline = false })
   vim.cmd.redrawstatus({ bang = true })
 end
 
-local function adopt(info)
-  local s = M.all[info.sessionId] or { id = info.sessionId, seq = 0, state = 'idle' }
+--- Takes what the server says of a session.
+---@param info table
+---@return redline.Session
+function M.adopt(info)
+  local s = M.all[info.sessionId] or { id = info.sessionId, seq = 0, state = 'idle', queue = {} }
   s.title, s.mode, s.model = info.title, info.mode, info.model
   s.running = info.running == true
-  s.turns, s.updated = info.turns, info.updatedAt
+  s.turns, s.updated, s.folders, s.open = info.turns, info.updatedAt, info.folders, true
   M.all[s.id] = s
   return s
 end
 
-local function select(s)
+--- Makes a session the current one, and shows it.
+---@param s redline.Session
+function M.select(s)
   M.current = s
+  lost = nil
   require('redline.chat').show_session(s)
-  changed()
+  M.changed()
 end
 
---- Starts a new session and calls fn with it.
----@param fn? fun(s: redline.Session)
+-- Hands the session, or that there is none, to those who wait.
+local function started(s)
+  local list = starting or {}
+  starting = nil
+  for _, f in ipairs(list) do
+    f(s)
+  end
+end
+
+--- Starts a new session and calls fn with it; with nil when there is none, of which the
+--- user is told.
+---@param fn? fun(s?: redline.Session)
 function M.new(fn)
   local opts = config.get()
   client.request('agent/session/new', { mode = opts.mode, model = opts.model }, function(err, info)
-    local list = starting or {}
-    starting = nil
+    local s
     if err then
-      return M.fail(err.message)
+      M.fail(err.message)
+    else
+      s = M.adopt(info)
+      M.select(s)
     end
-    local s = adopt(info)
-    select(s)
     if fn then
       fn(s)
     end
-    for _, f in ipairs(list) do
-      f(s)
-    end
+    started(s)
   end)
 end
 
---- Calls fn with the current session, making one if there is none.
----@param fn fun(s: redline.Session)
+--- Takes up a session, with all that was said, and calls fn with it when the server
+--- has it; with nil and the error otherwise.
+---@param id string
+---@param fn fun(s?: redline.Session, err?: table)
+function M.resume(id, fn)
+  local s = M.all[id] or { id = id, seq = 0, state = 'idle', queue = {}, title = '', mode = 'default', model = '' }
+  M.all[id] = s
+  s.replaying = true
+  client.request('agent/session/resume', { sessionId = id, afterSeq = s.seq }, function(err, info)
+    s.replaying = nil
+    require('redline.review').flush()
+    if err then
+      if s.seq == 0 then
+        M.all[id] = nil
+      end
+      return fn(nil, err)
+    end
+    fn(M.adopt(info))
+  end)
+end
+
+--- Calls fn with the current session, taking up or making one if there is none. fn gets
+--- nil when that fails; the user is told then.
+---@param fn fun(s?: redline.Session)
 function M.ready(fn)
   if M.current and client.get() then
     return fn(M.current)
@@ -78,24 +120,22 @@ function M.ready(fn)
   end
   starting = { fn }
   local again = lost
-  lost = nil
   if not again then
     return M.new()
   end
-  again.replaying = true
-  client.request('agent/session/resume', { sessionId = again.id, afterSeq = again.seq }, function(err, info)
-    again.replaying = false
-    require('redline.review').flush()
-    if err then
-      M.all[again.id] = nil
-      return M.new()
+  M.resume(again.id, function(s, err)
+    if s then
+      M.select(s)
+      return started(s)
     end
-    local list = starting
-    starting = nil
-    select(adopt(info))
-    for _, f in ipairs(list) do
-      f(M.current)
+    if not client.get() then
+      M.fail(err.message) -- the server is not there; the session is still to be taken up
+      return started()
     end
+    -- Taken by another Neovim, or never written: what was said here stays to be read.
+    lost = nil
+    require('redline.chat').notice('warning', 'The session could not be taken up again (' .. err.message .. '); a new one begins.')
+    M.new()
   end)
 end
 
@@ -107,29 +147,66 @@ function M.fail(text)
   vim.notify('Redline: ' .. text, vim.log.levels.ERROR)
 end
 
---- Sends a prompt. While a turn runs it goes into that turn.
+local function send(s, text, context)
+  -- Until the server says so itself: two prompts in a row are not both a new turn.
+  local before = s.running
+  s.running = true
+  client.request('agent/prompt', { sessionId = s.id, text = text, context = context }, function(err)
+    if not err then
+      return
+    end
+    s.running = before
+    require('redline.chat').give_back(text, context)
+    M.fail(err.message)
+    require('redline.chat').title()
+  end)
+end
+
+local function enqueue(s, text, context)
+  table.insert(s.queue, { text = text, context = context })
+  require('redline.chat').title()
+  M.changed()
+end
+
+local function steer(s, text, context)
+  local whole = text
+  if context and #context > 0 then
+    whole = text .. '\n\n' .. require('redline.context').as_text(context)
+  end
+  client.request('agent/steer', { sessionId = s.id, text = whole }, function(err)
+    if err then
+      send(s, text, context) -- the turn ended meanwhile
+    end
+  end)
+end
+
+--- Sends a prompt. While a turn runs it goes into that turn; what cannot (an image, a
+--- slash command) waits for its end, as does everything with how = 'queue'.
 ---@param text string
 ---@param context? table[]
-function M.prompt(text, context)
+---@param how? 'queue'
+function M.prompt(text, context, how)
   M.ready(function(s)
-    local method, params = 'agent/prompt', { sessionId = s.id, text = text, context = context }
-    if s.running and not (context and #context > 0) then
-      method, params = 'agent/steer', { sessionId = s.id, text = text }
+    if not s then
+      return require('redline.chat').give_back(text, context)
     end
-    client.request(method, params, function(err)
-      if err and method == 'agent/steer' then
-        -- The turn ended meanwhile.
-        return client.request('agent/prompt', { sessionId = s.id, text = text, context = context }, function(e)
-          if e then
-            M.fail(e.message)
-          end
-        end)
-      end
-      if err then
-        M.fail(err.message)
-      end
-    end)
+    if not s.running then
+      return send(s, text, context)
+    end
+    local whole = vim.startswith(text, '/') or not require('redline.context').as_text(context or {})
+    if how == 'queue' or whole then
+      return enqueue(s, text, context)
+    end
+    steer(s, text, context)
   end)
+end
+
+-- Sends what was queued while the turn ran.
+local function next_queued(s)
+  local q = table.remove(s.queue, 1)
+  if q then
+    send(s, q.text, q.context)
+  end
 end
 
 --- Ends the running turn.
@@ -139,56 +216,20 @@ function M.cancel()
   end
 end
 
---- Changes mode or model of the current session.
----@param change {mode?: string, model?: string}
+--- Changes mode, model or time of review of the current session.
+---@param change {mode?: string, model?: string, reviewAt?: string}
 function M.configure(change)
   M.ready(function(s)
+    if not s then
+      return
+    end
     client.request('agent/session/configure', vim.tbl_extend('error', { sessionId = s.id }, change), function(err, info)
       if err then
         return M.fail(err.message)
       end
-      adopt(info)
+      M.adopt(info)
       require('redline.chat').title()
-      changed()
-    end)
-  end)
-end
-
---- Lets the user take up another session of this server.
-function M.pick()
-  client.request('agent/session/list', {}, function(err, result)
-    if err then
-      return M.fail(err.message)
-    end
-    local list = result.sessions
-    if #list == 0 then
-      return vim.notify('Redline: there is no session yet')
-    end
-    vim.ui.select(list, {
-      prompt = 'Session',
-      kind = 'redline.session',
-      format_item = function(i)
-        return ('%s (%d turns, %s)'):format(i.title ~= '' and i.title or 'Untitled', i.turns, i.updatedAt)
-      end,
-    }, function(info)
-      if not info then
-        return
-      end
-      local s = adopt(info)
-      local chat = require('redline.chat')
-      if s.seq > 0 then
-        return select(s)
-      end
-      chat.show_session(s)
-      s.replaying = true
-      client.request('agent/session/resume', { sessionId = s.id, afterSeq = 0 }, function(e)
-        s.replaying = false
-        require('redline.review').flush()
-        if e then
-          return M.fail(e.message)
-        end
-        select(s)
-      end)
+      M.changed()
     end)
   end)
 end
@@ -205,7 +246,7 @@ function M.event(p)
   local s = M.all[p.sessionId]
   if not s then
     -- Its creation is not answered yet, or a command of the server made it.
-    s = { id = p.sessionId, seq = 0, state = 'idle', title = '', mode = 'default', model = '' }
+    s = { id = p.sessionId, seq = 0, state = 'idle', queue = {}, title = '', mode = 'default', model = '', open = true }
     M.all[s.id] = s
     if not M.current then
       M.current = s
@@ -217,6 +258,9 @@ function M.event(p)
   s.seq = p.seq
   local ev, before = p.event, s.state
   local t = ev.type
+  if t ~= 'retry' and t ~= 'usage/updated' then
+    s.retry_at = nil
+  end
   if t == 'turn/started' then
     s.running, s.state = true, 'waiting'
   elseif t == 'turn/ended' then
@@ -230,7 +274,7 @@ function M.event(p)
       require('redline.reload').check()
     end
   elseif t == 'retry' then
-    s.state = 'retry'
+    s.state, s.retry_at = 'retry', vim.uv.now() + ev.delayMs
   elseif t == 'usage/updated' then
     s.usage = ev.usage
   elseif t == 'model/changed' then
@@ -238,39 +282,67 @@ function M.event(p)
   elseif t == 'proposal/updated' then
     require('redline.review').update(ev.proposal, s.replaying)
   end
-  require('redline.chat').event(s, ev)
+  require('redline.chat').event(s, ev, p.turnId)
   if t == 'turn/ended' then
     M.ended(s, ev)
   end
   if s.state ~= before or t == 'proposal/updated' then
-    changed()
+    M.changed()
   end
 end
 
+--- What there is to do at the end of a turn.
+---@param s redline.Session
+---@param ev table
 function M.ended(s, ev)
   if s.replaying then
     return
   end
+  require('redline.questions').forget(s.id)
   if ev.status == 'failed' or ev.status == 'limit' then
-    local message = ev.error and ev.error.message or ('the turn ended: ' .. ev.status)
-    vim.notify('Redline: ' .. message, vim.log.levels.ERROR)
+    local _, text = require('redline.transcript').why_ended(ev)
+    vim.notify('Redline: ' .. text, vim.log.levels.ERROR)
   end
   require('redline.reload').check()
+  if #s.queue > 0 then
+    if ev.status == 'completed' then
+      next_queued(s)
+    else
+      -- Whoever stopped the turn may not want the rest either.
+      local q = table.remove(s.queue, 1)
+      require('redline.chat').give_back(q.text, q.context)
+    end
+  end
 end
 
---- The server has ended. why is nil when it was asked to.
+--- The server has ended. why is nil when it was asked to; again says that it is being
+--- started again, and the current session is taken up then.
 ---@param why? string
-function M.lost(why)
-  lost = M.current
+---@param again? boolean
+function M.lost(why, again)
+  lost = M.current or lost
   for _, s in pairs(M.all) do
-    s.running, s.state = false, 'idle'
+    s.running, s.state, s.open, s.retry_at = false, 'idle', false, nil
   end
   M.current = nil
   require('redline.review').clear()
+  require('redline.questions').forget()
   if why then
-    M.fail(why .. '. The next prompt starts it again.')
+    M.fail(why .. (again and '. It is started again.' or '. The next prompt starts it again.'))
   end
-  changed()
+  M.changed()
+end
+
+--- Takes the session up again that the server had when it ended.
+function M.recover()
+  if not lost then
+    return
+  end
+  M.ready(function(s)
+    if s then
+      require('redline.chat').notice('info', 'The server runs again; the session goes on.')
+    end
+  end)
 end
 
 return M

@@ -21,7 +21,8 @@ function M.text()
   local n, conflicts = require('redline.review').count()
   -- A call that waits for the review asks nothing else.
   if words[s.state] and words[s.state] ~= '' and not (s.state == 'confirm' and n > 0) then
-    parts[#parts + 1] = words[s.state]
+    local left = s.retry_at and math.max(0, math.ceil((s.retry_at - vim.uv.now()) / 1000))
+    parts[#parts + 1] = words[s.state] .. (s.state == 'retry' and left and ' in %d s' or ''):format(left)
   end
   if n > 0 then
     parts[#parts + 1] = n == 1 and '1 hunk' or n .. ' hunks'
@@ -32,6 +33,9 @@ function M.text()
   local applied = require('redline.applied').count()
   if applied > 0 then
     parts[#parts + 1] = applied .. ' applied'
+  end
+  if #s.queue > 0 then
+    parts[#parts + 1] = #s.queue .. ' queued'
   end
   if s.mode ~= 'default' then
     parts[#parts + 1] = s.mode

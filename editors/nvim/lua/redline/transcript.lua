@@ -1,18 +1,26 @@
 --- A session's transcript as blocks of Markdown lines, kept without a buffer, so
 --- that the chat can be closed and opened at any time.
 ---
---- Thoughts, tool calls and notices are block quotes, which is what the chat folds.
+--- Thoughts, tool calls and notices are block quotes; the first two fold.
 local M = {}
 
 ---@class redline.Block
----@field kind 'user'|'text'|'thought'|'tool'|'notice'|'prompt'
+---@field kind 'user'|'head'|'text'|'thought'|'tool'|'notice'|'plan'
 ---@field id? string
 ---@field lines string[]
----@field closed? boolean nothing is appended any more
+---@field turn? string the turn it is of
+---@field places? {path: string, line?: integer}[] what it is about; lines are 1-based
+---@field call? table a tool call's last event
+---@field live? string what a call has printed so far
+---@field due? number when a failed request is tried again, as vim.uv.now()
+---@field tight? boolean no blank line follows
+---@field drawn? integer how many of its lines the buffer has, the blank one after it included; the page's
+---@field keep? integer how many of these are still right; the page's
 
 ---@class redline.Transcript
 ---@field blocks redline.Block[]
 ---@field by table<string, redline.Block>
+---@field changed table<redline.Block, true> not in the buffer yet
 local Transcript = {}
 Transcript.__index = Transcript
 
@@ -21,7 +29,7 @@ local max_output = 200
 
 ---@return redline.Transcript
 function M.new()
-  return setmetatable({ blocks = {}, by = {} }, Transcript)
+  return setmetatable({ blocks = {}, by = {}, changed = {} }, Transcript)
 end
 
 local function split(text)
@@ -34,31 +42,36 @@ local function quoted(text)
   end, split(text))
 end
 
---- What an event did to the transcript: a new block at the end, text after a
---- block's last line, or a block with other lines.
----@alias redline.Change {op: 'add'|'append'|'replace', index: integer, old?: integer} old is how many lines the block had
-
----@return redline.Change
+---@param block redline.Block
+---@return redline.Block
 function Transcript:add(block)
+  -- What the agent does goes below a heading of its own.
+  local answer = block.kind ~= 'user' and block.kind ~= 'notice' and block.kind ~= 'head'
+  if answer and self.asked then
+    self.asked = false
+    self:add({ kind = 'head', lines = { '## Redline' }, turn = block.turn })
+  elseif block.kind == 'user' then
+    self.asked = true
+  end
+  local last = self.blocks[#self.blocks]
+  if last and last.kind == 'tool' and block.kind == 'tool' then
+    last.tight = true
+    self:replace(last, last.lines, #last.lines)
+  end
   self.blocks[#self.blocks + 1] = block
   if block.id then
     self.by[block.id] = block
   end
-  return { op = 'add', index = #self.blocks }
+  self.changed[block] = true
+  return block
 end
 
-function Transcript:index(block)
-  for i = #self.blocks, 1, -1 do
-    if self.blocks[i] == block then
-      return i
-    end
-  end
-end
-
-function Transcript:replace(block, lines)
-  local old = #block.lines
+-- Gives a block other lines, of which the first `same` are as before.
+function Transcript:replace(block, lines, same)
   block.lines = lines
-  return { op = 'replace', index = self:index(block), old = old }
+  block.keep = math.min(block.keep or 0, same or 0)
+  self.changed[block] = true
+  return block
 end
 
 -- Appends text to a block whose lines end where the text goes on.
@@ -70,12 +83,17 @@ function Transcript:append(block, text)
     end
   end
   local n = #block.lines
+  block.keep = math.min(block.keep or 0, n - 1)
   block.lines[n] = block.lines[n] .. more[1]
   vim.list_extend(block.lines, more, 2)
-  return { op = 'append', index = self:index(block), old = n }
+  self.changed[block] = true
+  return block
 end
 
---- A notice of our own.
+--- A notice of our own, or of the server.
+---@param level string
+---@param text string
+---@return redline.Block
 function Transcript:notice(level, text)
   local lines = quoted(text)
   lines[1] = ('> **%s:** %s'):format(level:sub(1, 1):upper() .. level:sub(2), lines[1]:sub(3))
@@ -92,16 +110,30 @@ local marks = {
   cancelled = '–',
 }
 
-local function call_lines(ev, output)
-  local head = ('> %s %s'):format(marks[ev.status] or '·', (ev.title or ev.name):gsub('%s*\n.*', ' …'))
-  local at = ev.locations and ev.locations[1]
-  if at then
-    local path = vim.fn.fnamemodify(vim.uri_to_fname(at.uri), ':~:.')
+local function short(path)
+  return vim.fn.fnamemodify(path, ':~:.')
+end
+
+local function places(ev)
+  local out = {}
+  for _, at in ipairs(ev.locations or {}) do
+    local ok, path = pcall(vim.uri_to_fname, at.uri)
+    if ok then
+      out[#out + 1] = { path = path, line = at.line and at.line > 0 and at.line + 1 or nil }
+    end
+  end
+  return out
+end
+
+local function call_lines(ev, at, output)
+  local head = ('> %s %s'):format(marks[ev.status] or '·', ((ev.title or ev.name):gsub('%s*\n.*', ' …')))
+  if at[1] then
+    local path = short(at[1].path)
     if not head:find(path, 1, true) and not head:find(vim.fs.basename(path), 1, true) then
       head = head .. ' ' .. path
     end
-    if at.line and at.line > 0 then
-      head = head .. ':' .. (at.line + 1)
+    if at[1].line then
+      head = head .. ':' .. at[1].line
     end
   end
   local lines = { head }
@@ -115,20 +147,36 @@ local function call_lines(ev, output)
     end
     vim.list_extend(lines, body, math.max(1, #body - max_output + 1))
   end
+  -- The other files it is about can be gone to as well.
+  for i = 2, #at do
+    local line = '> ' .. short(at[i].path) .. (at[i].line and ':' .. at[i].line or '')
+    if not output:find(vim.fs.basename(at[i].path), 1, true) then
+      lines[#lines + 1] = line
+    end
+  end
   return lines
 end
 
-local function ended(ev)
+--- Why a turn did not complete, in the user's words, with what to do about it.
+---@param ev table
+---@return string? level
+---@return string? text
+function M.why_ended(ev)
+  local text = ev.error and ev.error.message
   if ev.status == 'failed' then
-    return 'error', ev.error and ev.error.message or 'the turn failed'
+    text = text or 'the turn failed'
+    if ev.error and ev.error.kind == 'auth' then
+      text = text .. '\nOr sign in with :Redline login; :Redline status says how the model is reached.'
+    end
+    return 'error', text
   elseif ev.status == 'limit' then
-    return 'warning', ev.error and ev.error.message or 'the limit of steps was reached; ask again to go on'
+    return 'warning', text or 'the limit of steps was reached; ask again to go on'
   elseif ev.status == 'cancelled' then
-    return 'info', 'cancelled'
+    return 'info', text and text ~= '' and text or 'cancelled'
   end
 end
 
-function Transcript:text(kind, ev)
+function Transcript:text(kind, ev, turn)
   local id = kind .. ':' .. ev.messageId
   local last = self.blocks[#self.blocks]
   -- What the model says after a tool call goes below it, though the message is one.
@@ -136,94 +184,119 @@ function Transcript:text(kind, ev)
     return self:append(last, ev.text)
   end
   if kind == 'text' then
-    return self:add({ kind = kind, id = id, lines = split(ev.text) })
+    return self:add({ kind = kind, id = id, turn = turn, lines = split(ev.text) })
   end
-  local lines = quoted(ev.text)
+  local lines = quoted((ev.text:gsub('^\n+', '')))
   table.insert(lines, 1, '> *Thought:* ' .. (ev.subject or ''))
-  return self:add({ kind = kind, id = id, lines = lines })
+  return self:add({ kind = kind, id = id, turn = turn, lines = lines })
 end
 
---- Takes an event; nil when it shows nothing.
----@return redline.Change?
-function Transcript:event(ev)
+function Transcript:call(ev, turn)
+  local block = self.by[ev.callId]
+  local output = ev.display ~= '' and ev.display or nil
+  if not output and (ev.status == 'failed' or ev.kind == 'execute') then
+    output = ev.output
+  end
+  local at = places(ev)
+  if not block then
+    return self:add({ kind = 'tool', id = ev.callId, call = ev, places = at, turn = turn, lines = call_lines(ev, at, output) })
+  end
+  block.call, block.places = ev, at
+  return self:replace(block, call_lines(ev, at, output or block.live))
+end
+
+function Transcript:output(ev)
+  local block = self.by[ev.callId]
+  if not block then
+    return
+  end
+  block.live = (block.live or '') .. ev.text
+  if #block.live > 64 * 1024 then
+    block.live = block.live:sub(-48 * 1024):gsub('^[\128-\191]+', '')
+  end
+  return self:replace(block, call_lines(block.call, block.places, block.live), 1)
+end
+
+local boxes = { completed = 'x', in_progress = '-', cancelled = '~' }
+
+function Transcript:plan(ev, turn)
+  local lines, done = {}, 0
+  for _, e in ipairs(ev.entries or {}) do
+    lines[#lines + 1] = ('- [%s] %s%s'):format(boxes[e.status] or ' ', e.content, e.status == 'in_progress' and '  ← now' or '')
+    done = done + (e.status == 'completed' and 1 or 0)
+  end
+  self.steps = #lines > 0 and { done = done, all = #lines } or nil
+  table.insert(lines, 1, ('**Plan** %d of %d done'):format(done, #lines))
+  local block = self.by.plan
+  -- A later turn's plan stands where that turn is.
+  if block and block.turn == turn then
+    return self:replace(block, lines)
+  end
+  return self:add({ kind = 'plan', id = 'plan', turn = turn, lines = lines })
+end
+
+--- Takes an event; nil when it shows nothing. Events that the server explains with a
+--- notice beside them (another model, a compressed conversation) show as that.
+---@param ev table
+---@param turn? string
+---@return redline.Block?
+function Transcript:event(ev, turn)
   local t = ev.type
+  if self.waiting and t ~= 'usage/updated' then
+    self.waiting.due = nil
+    self.waiting = nil
+  end
   if t == 'message/user' then
     local lines = { '## You', '' }
-    return self:add({ kind = 'user', lines = vim.list_extend(lines, split(vim.trim(ev.text))) })
+    return self:add({ kind = 'user', turn = turn, lines = vim.list_extend(lines, split(vim.trim(ev.text))) })
   elseif t == 'message/delta' then
-    return self:text('text', ev)
+    return self:text('text', ev, turn)
   elseif t == 'thought/delta' then
-    return self:text('thought', ev)
+    return self:text('thought', ev, turn)
   elseif t == 'tool/updated' then
-    local block = self.by[ev.callId]
-    local output = ev.display ~= '' and ev.display or nil
-    if not output and (ev.status == 'failed' or ev.kind == 'execute') then
-      output = ev.output
-    end
-    if not block then
-      return self:add({ kind = 'tool', id = ev.callId, call = ev, lines = call_lines(ev, output) })
-    end
-    block.call = ev
-    return self:replace(block, call_lines(ev, output or block.live))
+    return self:call(ev, turn)
   elseif t == 'tool/output' then
-    local block = self.by[ev.callId]
-    if block then
-      block.live = (block.live or '') .. ev.text
-      if #block.live > 64 * 1024 then
-        block.live = block.live:sub(-48 * 1024):gsub('^[\128-\191]+', '')
-      end
-      return self:replace(block, call_lines(block.call, block.live))
-    end
+    return self:output(ev)
   elseif t == 'turn/ended' then
-    local level, text = ended(ev)
+    local level, text = M.why_ended(ev)
     return level and self:notice(level, text)
   elseif t == 'retry' then
-    return self:notice('warning', ('%s; trying again in %.1f s (attempt %d)'):format(ev.reason, ev.delayMs / 1000, ev.attempt))
+    local block = self:notice('warning', ('%s (attempt %d)'):format(ev.reason, ev.attempt))
+    block.due = vim.uv.now() + ev.delayMs
+    self.waiting = block
+    return block
   elseif t == 'notice' then
     return self:notice(ev.level or 'info', ev.text)
-  elseif t == 'model/changed' then
-    return self:notice('info', ('the model is %s now: %s'):format(ev.model, ev.reason or ''))
   elseif t == 'loop/detected' then
     return self:notice('warning', 'the model repeats itself')
   elseif t == 'plan/updated' then
-    local lines = {}
-    for _, e in ipairs(ev.entries or {}) do
-      lines[#lines + 1] = ('- [%s] %s'):format(e.status == 'completed' and 'x' or ' ', e.content)
-    end
-    local block = self.by.plan
-    if block then
-      return self:replace(block, lines)
-    end
-    return self:add({ kind = 'notice', id = 'plan', lines = lines })
+    return self:plan(ev, turn)
   end
 end
 
---- All lines, with a blank one after each block.
+--- The lines of a block from one on, with the blank one after it; they count as drawn.
+---@param block redline.Block
+---@param from integer
+---@return string[]
+function M.draw(block, from)
+  local out = vim.list_slice(block.lines, from)
+  if not block.tight then
+    out[#out + 1] = ''
+  end
+  block.keep = #block.lines
+  block.drawn = block.keep + (block.tight and 0 or 1)
+  return out
+end
+
+--- All lines; they count as drawn.
 ---@return string[]
 function Transcript:lines()
   local out = {}
   for _, b in ipairs(self.blocks) do
-    vim.list_extend(out, b.lines)
-    out[#out + 1] = ''
+    vim.list_extend(out, M.draw(b, 1))
   end
+  self.changed = {}
   return out
-end
-
---- The 0-based line a block starts in.
----@param index integer
----@return integer
-function Transcript:start(index)
-  local n = 0
-  for i = 1, index - 1 do
-    n = n + #self.blocks[i].lines + 1
-  end
-  return n
-end
-
---- How many lines all blocks take.
----@return integer
-function Transcript:height()
-  return self:start(#self.blocks + 1)
 end
 
 return M
