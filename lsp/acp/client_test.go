@@ -101,6 +101,7 @@ func (p permission) pick(kind string) any {
 type client struct {
 	t    *testing.T
 	conn *rpc.Conn
+	pipe net.Conn
 	dir  string
 
 	mu          sync.Mutex
@@ -141,12 +142,13 @@ func start(t *testing.T, s setup) *client {
 		Settings: func([]string, []mcp.Server) (lsp.Settings, error) {
 			return lsp.Settings{Model: "gemini-test", Generator: s.model.Generator, Slash: &slash.Set{}, Auth: func() (string, error) { return "test", nil }}, nil
 		},
-		Timing: acp.Timing{Review: 3 * time.Second, Files: 300 * time.Millisecond, Start: 300 * time.Millisecond, Poll: 10 * time.Millisecond},
+		Timing: acp.Timing{Review: patience, Files: patience, Start: patience, Poll: 10 * time.Millisecond},
 	}
 	if s.change != nil {
 		s.change(&opt)
 	}
 	here, there := net.Pipe()
+	c.pipe = here
 	done := make(chan int, 1)
 	go func() { done <- acp.Serve(context.Background(), there, opt) }()
 	c.conn = rpc.NewConn(here, rpc.Options{Framing: rpc.Lines, NoLifecycle: true, ACPCancel: true, Tap: tap(t)})
@@ -437,6 +439,16 @@ func (c *client) of(id string) (out []update) {
 func (c *client) callNamed(tool string) string {
 	c.t.Helper()
 	return c.await("tool "+tool, func(u update) bool { return u.Update.SessionUpdate == "tool_call" && u.Update.Name == tool }).Update.ToolCallID
+}
+
+// shownLast is the content that a call has in the end: an update without any leaves it.
+func shownLast(us []update) (out []item) {
+	for _, u := range us {
+		if its := u.items(); its != nil {
+			out = its
+		}
+	}
+	return out
 }
 
 func call(name string, args any) agenttest.Call { return agenttest.Call{Name: name, Args: args} }

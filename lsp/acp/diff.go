@@ -60,7 +60,7 @@ func (v *presenter) proposal(p *workspace.Proposal) {
 	sp := v.note(p)
 	if sp.alone() {
 		if c := v.calls[sp.calls[0]]; c != nil && c.sent {
-			v.send(toolUpdate{"tool_call_update", toolCall{ToolCallID: sp.calls[0], Content: v.content(c)}})
+			v.sendCall(toolUpdate{"tool_call_update", toolCall{ToolCallID: sp.calls[0], Content: v.contentOf(c)}})
 		}
 		return
 	}
@@ -69,7 +69,7 @@ func (v *presenter) proposal(p *workspace.Proposal) {
 		sp.told = true
 		u.SessionUpdate = "tool_call"
 	}
-	v.send(u)
+	v.sendCall(u)
 }
 
 // call is a proposal of several calls as the client sees it.

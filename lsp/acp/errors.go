@@ -66,6 +66,8 @@ func savedError(err error) error {
 	switch {
 	case errors.Is(err, journal.ErrNotFound):
 		return notFound("%v", err)
+	case errors.Is(err, journal.ErrInUse):
+		return invalid("%v", err)
 	case errors.Is(err, agent.ErrOtherFolder):
 		return rpc.BadParams("cwd", "%v", err)
 	case errors.Is(err, context.Canceled):

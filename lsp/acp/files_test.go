@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"redline/agent/agenttest"
+	"redline/lsp/acp"
 	"redline/lsp/rpc"
 )
 
@@ -202,7 +203,7 @@ func TestDeafClient(t *testing.T) {
 		calls(c.replace("f", "two", "TWO")),
 		say("Done."),
 	)
-	c = start(t, setup{model: m, dir: c.dir, caps: fsCaps, files: map[string]string{"f": "two\n"}})
+	c = start(t, setup{model: m, dir: c.dir, caps: fsCaps, files: map[string]string{"f": "two\n"}, change: func(o *acp.Options) { o.Timing.Files = 200 * time.Millisecond }})
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
 	c.fs = func(string, string) error { <-never; return errors.New("late") }
@@ -211,7 +212,7 @@ func TestDeafClient(t *testing.T) {
 	if got := c.prompt(o.SessionID, text("shout")); got != "end_turn" {
 		t.Errorf("stop reason %s", got)
 	}
-	if d := time.Since(begin); d > 3*time.Second {
+	if d := time.Since(begin); d > 5*time.Second {
 		t.Errorf("it took %v", d)
 	}
 	if got := c.disk("f"); got != "TWO\n" {

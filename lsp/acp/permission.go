@@ -37,6 +37,9 @@ func (x *session) ask(ctx context.Context, c toolCall, options []permissionOptio
 	defer cancel()
 	var res permissionResult
 	err := x.s.conn.Call(wait, methodPermission, permissionParams{x.id, c, options}, &res)
+	if errors.Is(err, rpc.ErrClosed) {
+		<-ctx.Done() // the session ends with the connection: that is no verdict
+	}
 	switch {
 	case ctx.Err() != nil:
 		return "", ctx.Err()

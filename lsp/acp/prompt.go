@@ -91,7 +91,11 @@ func (s *Server) prompt(ctx context.Context, p *promptParams) (*promptResult, er
 	}
 	run.mu.Unlock()
 	x.show.info(x.Info())
-	end := run.wait(ctx, x)
+	x.show.commands() // files of prompts come and go
+	end, err := run.wait(ctx, x)
+	if err != nil {
+		return nil, err
+	}
 	x.show.info(x.Info())
 	return promptEnd(end)
 }
@@ -102,20 +106,24 @@ func (r *promptRun) isCancelled() bool {
 	return r.cancelled
 }
 
-// wait returns how the turn ended. The end of ctx cancels it; it is waited for all the
-// same, since every turn ends.
-func (r *promptRun) wait(ctx context.Context, x *session) agent.TurnEnded {
+// wait returns how the turn ended. The client's word on the request cancels it; it is
+// waited for all the same, since every turn ends. The end of the connection is no such
+// word: the session ends with it, and what is open in it stays open.
+func (r *promptRun) wait(ctx context.Context, x *session) (agent.TurnEnded, error) {
 	done := ctx.Done()
 	for {
 		r.mu.Lock()
 		end, ok := r.ends[r.turnID]
 		r.mu.Unlock()
 		if ok {
-			return end
+			return end, nil
 		}
 		select {
 		case <-r.ended:
 		case <-done:
+			if err := context.Cause(ctx); errors.Is(err, rpc.ErrClosed) {
+				return agent.TurnEnded{}, err
+			}
 			done = nil
 			x.Cancel(r.turnID)
 		}

@@ -130,7 +130,7 @@ func (x *session) use(set *lsp.Settings) {
 		if set.Ready != nil {
 			set.Ready(ctx) // prompts of MCP servers are commands too
 			if ctx.Err() == nil {
-				x.show.commands(set.Slash)
+				x.show.commands()
 			}
 		}
 	})
@@ -268,7 +268,7 @@ func (s *Server) afterAnswer(ctx context.Context, x *session, reopen bool) {
 		case <-x.ctx.Done():
 			return
 		}
-		x.show.commands(nil)
+		x.show.commands()
 		if reopen {
 			x.ReopenSaved(x.ctx)
 		}

@@ -390,8 +390,11 @@ func TestLoad(t *testing.T) {
 		t.Errorf("the model said %q", got)
 	}
 	us := b.of(b.callNamed("replace"))
-	if last := us[len(us)-1]; last.Update.Status != "completed" || last.items()[0].NewText != "two\n" {
-		t.Errorf("the edit is shown as %s", last.raw)
+	if last := us[len(us)-1]; last.Update.Status != "completed" {
+		t.Errorf("the edit ends as %s", last.raw)
+	}
+	if its := shownLast(us); len(its) != 1 || its[0].NewText != "two\n" || *its[0].OldText != "one\n" {
+		t.Errorf("the edit is shown as %+v", its)
 	}
 	b.await("the plan", func(u update) bool {
 		return u.Update.SessionUpdate == "plan" && u.Update.Entries[0].Status == "completed"

@@ -133,9 +133,8 @@ func TestTerminal(t *testing.T) {
 		t.Errorf("the model was told %q", out)
 	}
 	id := c.callNamed("run_shell_command")
-	us := c.of(id)
-	if its := us[len(us)-1].items(); len(its) == 0 || its[0].Type != "terminal" || its[0].TerminalID != "t1" {
-		t.Errorf("the call ends as %s", us[len(us)-1].raw)
+	if its := shownLast(c.of(id)); len(its) == 0 || its[0].Type != "terminal" || its[0].TerminalID != "t1" {
+		t.Errorf("the call shows %+v", its)
 	}
 	if !term.released {
 		t.Error("the terminal was not released")
@@ -156,7 +155,11 @@ func TestTerminalRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := agenttest.NewModel(shellStep("touch ran"), say("Done."))
-			c := start(t, setup{model: m, caps: terminalCaps})
+			c := start(t, setup{model: m, caps: terminalCaps, change: func(o *acp.Options) {
+				if !tt.ran {
+					o.Timing.Start = 200 * time.Millisecond
+				}
+			}})
 			lax(t)
 			c.terminals = map[string]terminalMethod{"terminal/create": tt.create}
 			o := c.open()

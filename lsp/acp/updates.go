@@ -3,7 +3,9 @@ package acp
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -22,7 +24,9 @@ type presenter struct {
 	calls     map[string]*shown         // by the call's name
 	proposals map[string]*shownProposal // by the proposal's name
 	of        map[string]*shownProposal // by the names of the calls that made it
+	content   map[string][]toolContent  // as it was last sent, by the call's name
 	set       *slash.Set
+	listed    []availableCommand // as they were last sent
 	closed    bool
 }
 
@@ -37,7 +41,7 @@ type shown struct {
 }
 
 func newPresenter(x *session) *presenter {
-	return &presenter{x: x, calls: map[string]*shown{}, proposals: map[string]*shownProposal{}, of: map[string]*shownProposal{}}
+	return &presenter{x: x, calls: map[string]*shown{}, proposals: map[string]*shownProposal{}, of: map[string]*shownProposal{}, content: map[string][]toolContent{}}
 }
 
 // liveTail is how much of a command's output is shown while it runs, in bytes, and
@@ -106,7 +110,7 @@ func (v *presenter) event(ev agent.Event, saved bool) {
 		if b.Subject != "" {
 			text = "**" + b.Subject + "** " + text + "\n\n"
 		}
-		v.chunk("agent_thought_chunk", b.MessageID, text)
+		v.chunk("agent_thought_chunk", b.MessageID+".thought", text) // to the client it is a message of its own
 	case agent.ToolUpdated:
 		v.tool(b)
 	case agent.ToolOutput:
@@ -189,34 +193,35 @@ func (v *presenter) slash(set *slash.Set) {
 	v.set = set
 }
 
-// commands tells which commands there are now; nil: those of slash.
-func (v *presenter) commands(set *slash.Set) {
+// commands tells which commands there are, when they have changed.
+func (v *presenter) commands() {
 	v.mu.Lock()
-	if set == nil {
-		set = v.set
-	}
-	v.mu.Unlock()
-	u := commandsUpdate{"available_commands_update", []availableCommand{
-		{Name: "compress", Description: "Put a summary in the place of the older part of the conversation"},
-	}}
-	if set != nil {
-		for _, c := range set.List() {
-			hint := "words"
-			if len(c.Args) > 0 {
-				var parts []string
-				for _, a := range c.Args {
-					part := "--" + a.Name + "=…"
-					if !a.Required {
-						part = "[" + part + "]"
-					}
-					parts = append(parts, part)
-				}
-				hint = strings.Join(parts, " ")
-			}
-			u.AvailableCommands = append(u.AvailableCommands, availableCommand{c.Name, cmp.Or(c.Description, "Custom prompt ("+c.Source+")"), &commandInput{hint}})
+	defer v.mu.Unlock()
+	list := []availableCommand{{Name: "compress", Description: "Put a summary in the place of the older part of the conversation"}}
+	if v.set != nil {
+		for _, c := range v.set.List() {
+			list = append(list, availableCommand{c.Name, cmp.Or(c.Description, "Custom prompt ("+c.Source+")"), &commandInput{argsHint(c)}})
 		}
 	}
-	v.send(u)
+	same := func(a, b availableCommand) bool { return a.Name == b.Name && a.Description == b.Description }
+	if slices.EqualFunc(list, v.listed, same) {
+		return
+	}
+	v.listed = list
+	v.send(commandsUpdate{"available_commands_update", list})
+}
+
+// argsHint says what may follow a command.
+func argsHint(c slash.Command) string {
+	var parts []string
+	for _, a := range c.Args {
+		part := "--" + a.Name + "=…"
+		if !a.Required {
+			part = "[" + part + "]"
+		}
+		parts = append(parts, part)
+	}
+	return cmp.Or(strings.Join(parts, " "), "words")
 }
 
 func (v *presenter) call(id string) *shown {
@@ -232,7 +237,7 @@ func (v *presenter) call(id string) *shown {
 func (v *presenter) tool(b agent.ToolUpdated) {
 	c := v.call(b.CallID)
 	c.last = b
-	u := toolUpdate{"tool_call_update", toolCall{ToolCallID: b.CallID, Title: b.Title, Kind: kindOf(b), Status: statusOf(b.Status), Content: v.content(c)}}
+	u := toolUpdate{"tool_call_update", toolCall{ToolCallID: b.CallID, Title: b.Title, Kind: kindOf(b), Status: statusOf(b.Status), Content: v.contentOf(c)}}
 	for _, l := range b.Locations {
 		u.Locations = append(u.Locations, toolLocation{l.Path, l.Line})
 	}
@@ -240,11 +245,24 @@ func (v *presenter) tool(b agent.ToolUpdated) {
 		u.SessionUpdate, u.Name, u.RawInput = "tool_call", b.Name, b.Input
 		c.sent = true
 	}
+	v.sendCall(u)
+}
+
+// sendCall sends an update of a call, without content that the client has already.
+func (v *presenter) sendCall(u toolUpdate) {
+	if reflect.DeepEqual(u.Content, v.content[u.ToolCallID]) {
+		u.Content = nil
+	} else if u.Content != nil {
+		v.content[u.ToolCallID] = u.Content
+	}
+	if u.Content == nil && u.Status == "" && u.SessionUpdate == "tool_call_update" {
+		return // nothing is new
+	}
 	v.send(u)
 }
 
-// content is what the client shows of a call: a terminal, its diffs, then words.
-func (v *presenter) content(c *shown) []toolContent {
+// contentOf is what the client shows of a call: a terminal, its diffs, then words.
+func (v *presenter) contentOf(c *shown) []toolContent {
 	var out []toolContent
 	if c.terminal != "" {
 		out = append(out, toolContent{Type: "terminal", TerminalID: c.terminal})
@@ -331,7 +349,7 @@ func (v *presenter) showOutput(c *shown) {
 	}
 	c.dirty = false
 	if c.last.Status == agent.CallRunning {
-		v.send(toolUpdate{"tool_call_update", toolCall{ToolCallID: c.last.CallID, Content: v.content(c)}})
+		v.sendCall(toolUpdate{"tool_call_update", toolCall{ToolCallID: c.last.CallID, Content: v.contentOf(c)}})
 	}
 	c.pause = time.AfterFunc(livePause, func() {
 		v.mu.Lock()
@@ -349,7 +367,7 @@ func (v *presenter) inTerminal(callID, terminalID string) {
 	defer v.mu.Unlock()
 	c := v.call(callID)
 	c.terminal = terminalID
-	v.send(toolUpdate{"tool_call_update", toolCall{ToolCallID: callID, Content: v.content(c)}})
+	v.sendCall(toolUpdate{"tool_call_update", toolCall{ToolCallID: callID, Content: v.contentOf(c)}})
 }
 
 // plan shows what the model plans to do. The protocol knows no step that was given up.
