@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience is how long a test waits for what must come.
-const patience = 10 * time.Second
+const patience = 60 * time.Second
 
 // update is one session/update as it came.
 type update struct {

@@ -38,12 +38,10 @@ func installed(t *testing.T, path ...string) (string, bool) {
 
 // schema checks messages against the protocol's own JSON schema.
 type schema struct {
-	defs     map[string]*jsonschema.Schema
 	requests map[string]string // definition of the parameters, by method
 	results  map[string]string // definition of the answer
-
-	mu       sync.Mutex
-	resolved map[string]*jsonschema.Resolved
+	// all is of an object with a member of each definition's name.
+	all *jsonschema.Resolved
 }
 
 // theSchema is read once; nil where it is not installed.
@@ -77,7 +75,8 @@ func readSchema(file string) (*schema, error) {
 	if err := json.Unmarshal(data, &doc); err != nil {
 		return nil, err
 	}
-	s := &schema{defs: map[string]*jsonschema.Schema{}, requests: map[string]string{}, results: map[string]string{}, resolved: map[string]*jsonschema.Resolved{}}
+	s := &schema{requests: map[string]string{}, results: map[string]string{}}
+	root := &jsonschema.Schema{Defs: map[string]*jsonschema.Schema{}, Properties: map[string]*jsonschema.Schema{}}
 	for name, raw := range doc.Defs {
 		var about struct {
 			Method string `json:"x-method"`
@@ -89,7 +88,8 @@ func readSchema(file string) (*schema, error) {
 		if err := json.Unmarshal(raw, &about); err != nil {
 			return nil, err
 		}
-		s.defs[name] = def
+		root.Defs[name] = def
+		root.Properties[name] = &jsonschema.Schema{Ref: "#/$defs/" + name}
 		switch {
 		case about.Method == "":
 		case len(name) > 8 && name[len(name)-8:] == "Response":
@@ -98,27 +98,17 @@ func readSchema(file string) (*schema, error) {
 			s.requests[about.Method] = name
 		}
 	}
-	return s, nil
+	s.all, err = root.Resolve(nil)
+	return s, err
 }
 
 // check reports how a value differs from a definition.
 func (s *schema) check(def string, raw json.RawMessage) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := s.resolved[def]
-	if r == nil {
-		var err error
-		r, err = (&jsonschema.Schema{Ref: "#/$defs/" + def, Defs: s.defs}).CloneSchemas().Resolve(nil)
-		if err != nil {
-			return fmt.Errorf("the schema itself, at %s: %w", def, err)
-		}
-		s.resolved[def] = r
-	}
 	var v any
 	if err := json.Unmarshal(raw, &v); err != nil {
 		return err
 	}
-	return r.Validate(v)
+	return s.all.Validate(map[string]any{def: v})
 }
 
 // watch checks the messages of one connection in both directions.

@@ -24,8 +24,9 @@ var _ agent.Runner = (*terminals)(nil)
 // maxTerminal is how much output the client keeps, in bytes; the model is told less.
 const maxTerminal = 1 << 20
 
-// endWait bounds what is done for a terminal after its command was ended.
-const endWait = 500 * time.Millisecond
+// endWait bounds each thing that is done for a terminal after its turn was cancelled. A
+// client that has gone is not waited for.
+const endWait = 3 * time.Second
 
 // Run implements [agent.Runner].
 func (t *terminals) Run(ctx context.Context, callID string, c shell.Command) (shell.Result, error) {
@@ -57,15 +58,13 @@ func (t *terminals) Run(ctx context.Context, callID string, c shell.Command) (sh
 
 	var r shell.Result
 	exit := t.wait(ctx, ref, c.Timeout, &r)
-	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.x.s.timing.Files)
-	if r.Canceled {
-		cancel()
-		end, cancel = context.WithTimeout(context.WithoutCancel(ctx), endWait)
-	}
-	defer cancel()
 	if r.Canceled || r.TimedOut {
-		_ = conn.Call(end, methodTerminalKill, ref, nil) // releasing it kills it too
+		kill, cancel := context.WithTimeout(context.WithoutCancel(ctx), endWait)
+		_ = conn.Call(kill, methodTerminalKill, ref, nil) // releasing it kills it too
+		cancel()
 	}
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(endWait, t.x.s.timing.Files))
+	defer cancel()
 	var out terminalOutput
 	if err := conn.Call(end, methodTerminalOutput, ref, &out); err != nil && !r.Canceled {
 		r.Output = "(the editor does not tell what it printed: " + err.Error() + ")"
