@@ -4,31 +4,33 @@ local M = {}
 
 local api = vim.api
 
--- Buffers the user was told of, until their file is read or written.
+-- Buffers the user was told of, until their file is read or written again.
 local told = {}
 
 local function name(buf)
   return vim.fn.fnamemodify(api.nvim_buf_get_name(buf), ':~:.')
 end
 
+-- Says something once about a buffer; not at once, where messages are silenced.
+local function tell(buf, text)
+  if not told[buf] then
+    told[buf] = true
+    vim.schedule(function()
+      vim.notify('Redline: ' .. text:format(name(buf)), vim.log.levels.WARN)
+    end)
+  end
+end
+
+-- Decides for the user, who would be asked otherwise.
 local function changed(args)
   local buf, why = args.buf, vim.v.fcs_reason
-  if why == 'time' or why == 'mode' then
-    vim.v.fcs_choice = ''
-  elseif why == 'deleted' then
-    vim.v.fcs_choice = ''
-    if not told[buf] then
-      told[buf] = true
-      vim.notify(('Redline: the file of %s is gone; its text is still here, and :write makes it again'):format(name(buf)), vim.log.levels.WARN)
-    end
+  vim.v.fcs_choice = ''
+  if why == 'deleted' then
+    tell(buf, 'the file of %s is gone; :w makes it again')
   elseif why == 'conflict' then
-    vim.v.fcs_choice = ''
-    if not told[buf] then
-      told[buf] = true
-      vim.notify(('Redline: %s has unsaved changes, and its file was changed too: your text was kept. :e! takes the file, :w! your text'):format(name(buf)), vim.log.levels.WARN)
-    end
-  else
-    vim.v.fcs_choice = vim.bo[buf].modified and '' or 'reload'
+    tell(buf, '%s was changed on disk too; your text is kept (:e! takes the file)')
+  elseif why == 'changed' then
+    vim.v.fcs_choice = 'reload'
   end
 end
 
@@ -43,7 +45,12 @@ function M.check()
   if #api.nvim_get_autocmds({ event = 'FileChangedShell' }) == 0 then
     own = api.nvim_create_autocmd('FileChangedShell', { callback = changed })
   end
-  pcall(vim.cmd, 'silent! checktime')
+  -- Without a number only buffers in windows are looked at; the agent's edits go to all.
+  for _, buf in ipairs(api.nvim_list_bufs()) do
+    if api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == '' and api.nvim_buf_get_name(buf) ~= '' then
+      pcall(vim.cmd, 'silent! checktime ' .. buf)
+    end
+  end
   if own then
     api.nvim_del_autocmd(own)
   end

@@ -1,0 +1,139 @@
+package nvim_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"redline/agent/geminitest"
+)
+
+// A command of the agent changes files: buffers without unsaved text follow, and unsaved
+// text is never given up. Nothing is asked, and the cursor stays.
+func TestReload(t *testing.T) {
+	each(t, func(t *testing.T, version string) {
+		root := workspace(t, map[string]string{"clean.txt": poem, "mine.txt": poem, "gone.txt": "gone\n"})
+		srv := geminitest.New(t,
+			geminitest.Do(geminitest.NewCall("run_shell_command", map[string]any{"command": "cat go; sed -i s/two/TWO/ clean.txt mine.txt; rm gone.txt"})),
+			geminitest.Do(geminitest.NewCall("read_file", map[string]any{"path": "mine.txt"})),
+			geminitest.Say("Done."),
+		)
+		wait := filepath.Join(root, "go") // the command goes on when something is written there
+		if err := exec.Command("mkfifo", wait).Run(); err != nil {
+			t.Fatal(err)
+		}
+		n := start(t, version, root, srv.URL)
+		n.lua(`vim.ui.select = function(items, _, done) done(items[1], 1) end
+			vim.cmd.edit('gone.txt') vim.cmd.edit('mine.txt') vim.cmd.edit('clean.txt') vim.api.nvim_win_set_cursor(0, { 7, 1 })
+			vim.cmd('Redline ask run it') await('the command', function() return require('redline.session').current and require('redline.session').current.state == 'tool' end)
+			local mine = vim.fn.bufnr('mine.txt') vim.api.nvim_buf_set_lines(mine, 0, 1, false, { 'one, unsaved' })`, nil)
+		if err := os.WriteFile(wait, []byte("go\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		n.lua(`idle()`, nil)
+		equal(t, "the file without unsaved text", get[string](n, `return lines()[2]`), "TWO")
+		equal(t, "the cursor", get[string](n, `return table.concat(vim.api.nvim_win_get_cursor(0), ',')`), "7,1")
+		equal(t, "the file with unsaved text", get[string](n, `return table.concat(lines(vim.fn.bufnr('mine.txt')), ',', 1, 2)`), "one, unsaved,two")
+		equal(t, "the file that is gone", joined(get[[]string](n, `return lines(vim.fn.bufnr('gone.txt'))`)), "gone")
+		n.lua(`await('messages', function() return #notes >= 2 end)`, nil)
+		notes := get[string](n, `return vim.inspect(notes)`)
+		contains(t, "messages", notes, "mine.txt was changed on disk too", "gone.txt is gone")
+		if c := strings.Count(notes, "on disk too"); c != 1 {
+			t.Errorf("the user is told %d times:\n%s", c, notes)
+		}
+		contains(t, "what the model reads", joined(told(t, srv, 2)), "one, unsaved")
+		n.keys("u") // reading anew is a step of its own
+		equal(t, "the file after undo", get[string](n, `return lines()[2]`), "two")
+	})
+}
+
+// What can be wrong with a file under review, and with its buffer.
+func TestBadFiles(t *testing.T) {
+	each(t, func(t *testing.T, version string) {
+		files := map[string]string{}
+		for _, name := range []string{"locked", "fixed", "deleted", "unopened", "wiped", "again"} {
+			files[name+".txt"] = poem
+		}
+		root := workspace(t, files)
+		path := func(name string) string { return filepath.Join(root, name+".txt") }
+		srv := geminitest.New(t,
+			geminitest.Do(replace(path("locked"), "two\n", "TWO\n"), replace(path("fixed"), "two\n", "TWO\n"), replace(path("deleted"), "two\n", "TWO\n"),
+				replace(path("unopened"), "two\n", "TWO\n"), replace(path("wiped"), "two\n", "TWO\n"), replace(path("again"), "two\n", "TWO\n"), replace(path("again"), "nine\n", "NINE\n")),
+			geminitest.Say("I see."),
+		)
+		n := start(t, version, root, srv.URL)
+		second := func(name string) string {
+			return get[string](n, fmt.Sprintf(`local b = vim.fn.bufnr('%s.txt') return b > 0 and lines(b)[2] or ''`, name))
+		}
+		n.lua(`vim.cmd.edit('locked.txt') vim.bo.readonly = true
+			vim.cmd.edit('fixed.txt') vim.bo.modifiable = false
+			vim.cmd.edit('deleted.txt') vim.cmd.edit('wiped.txt') vim.cmd.edit('again.txt')
+			vim.cmd('Redline ask shout') hunks(7)`, nil)
+
+		// Read only is about writing: the change is made, and :w asks for its !.
+		n.lua(`vim.cmd.buffer('locked.txt') vim.cmd('silent Redline accept file') hunks(6)`, nil)
+		equal(t, "the read-only file", second("locked"), "TWO")
+		equal(t, "its write", get[string](n, `return select(2, pcall(vim.cmd.write)):match('E%d+')`), "E45")
+
+		// What must not be changed is not, and the user is told why.
+		n.lua(`vim.cmd.buffer('fixed.txt') vim.cmd('Redline accept file') await('a message', function() return noted("not 'modifiable'") end)`, nil)
+		equal(t, "the file that is not modifiable", second("fixed"), "two")
+		n.lua(`vim.bo.modifiable = true`, nil)
+
+		// Reading the file anew: the hunks are there again, where they belong.
+		n.lua(`vim.cmd.buffer('again.txt')`, nil)
+		n.keys("ggOtyped<Esc>")
+		n.lua(`await('the hunk to move', function() return joined_virtual():find('2: TWO') end)`, nil)
+		n.lua(`vim.cmd('silent edit!') await('the hunk to be back', function() return joined_virtual():find('1: TWO') and joined_virtual():find('8: NINE') end)`, nil)
+		n.keys(`gg]r\ra`)
+		n.lua(`await('TWO', function() return lines()[2] == 'TWO' end)`, nil)
+
+		// From a buffer without a name, with text in it, to a hunk and back.
+		n.lua(`vim.cmd('enew') vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'a note' }) note = vim.api.nvim_get_current_buf()`, nil)
+		n.keys(`\ra]r`)
+		n.lua(`assert(vim.api.nvim_buf_get_name(0) ~= '', 'at a file') assert(lines(note)[1] == 'a note', 'the note is kept')`, nil)
+
+		// The buffer is wiped out while its hunk is open.
+		n.lua(`vim.cmd('bwipeout! wiped.txt') local c = require('redline.review').count() vim.cmd.edit('wiped.txt')
+			await('the hunk', function() return joined_virtual() == '1: TWO' end) vim.cmd('bwipeout! wiped.txt') vim.cmd('bwipeout! again.txt')`, nil)
+		// And the files are deleted: one that is open, and one that is not.
+		for _, name := range []string{"deleted", "unopened"} {
+			if err := os.Remove(path(name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		n.lua(`vim.cmd.buffer('deleted.txt') vim.cmd('Redline accept hunk')
+			await('TWO', function() return lines()[2] == 'TWO' end)
+			vim.cmd('silent write') vim.cmd('Redline accept all') idle()`, nil)
+		contains(t, "the deleted file, written again", onDisk(t, path("deleted")), "TWO")
+		equal(t, "the file that was wiped out", second("wiped"), "TWO")
+		if _, err := os.Stat(path("unopened")); err == nil || second("unopened") != "" {
+			t.Errorf("a deleted file is back: %v, %q", err, second("unopened"))
+		}
+		contains(t, "again.txt", joined(get[[]string](n, `return lines(vim.fn.bufnr('again.txt'))`)), "NINE")
+	})
+}
+
+// Two Neovims on one folder: what the other one wrote is taken up before the decision.
+func TestTwoNeovims(t *testing.T) {
+	each(t, func(t *testing.T, version string) {
+		root := workspace(t, map[string]string{"a.txt": poem, "b.txt": poem})
+		a, b := filepath.Join(root, "a.txt"), filepath.Join(root, "b.txt")
+		srv := geminitest.New(t,
+			geminitest.Do(replace(a, "two\n", "TWO\n"), replace(a, "nine\n", "NINE\n"), replace(b, "two\n", "TWO\n")),
+			geminitest.Say("I see."),
+		)
+		n := start(t, version, root, srv.URL)
+		n.lua(`vim.cmd.edit('a.txt') vim.cmd('Redline ask shout') hunks(3)`, nil)
+		other := start(t, version, root, "")
+		other.lua(`vim.cmd.edit('a.txt') vim.api.nvim_buf_set_lines(0, 1, 2, false, { 'by the other', 'two, by the other' }) vim.cmd('silent write')
+			vim.cmd.edit('b.txt') vim.api.nvim_buf_set_lines(0, 0, 0, false, { 'zero' }) vim.cmd('silent write')`, nil)
+		n.lua(`vim.cmd('silent checktime') await('a conflict', function() return select(2, require('redline.review').count()) == 1 end)`, nil)
+		n.lua(`vim.cmd('Redline accept all') idle()`, nil)
+		equal(t, "a.txt", joined(get[[]string](n, `return lines()`)), "one\nby the other\ntwo, by the other\nthree\nfour\nfive\nsix\nseven\neight\nNINE\nten")
+		equal(t, "b.txt", get[string](n, `return table.concat(lines(vim.fn.bufnr('b.txt')), ',', 1, 3)`), "zero,one,TWO")
+	})
+}
