@@ -7,8 +7,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"redline/agent/geminitest"
 )
 
 // The help can be indexed, its references lead somewhere, and it has all commands.
@@ -99,50 +97,6 @@ func TestLoadTime(t *testing.T) {
 		if len(got.Loaded) > 0 {
 			t.Errorf("modules loaded before the first use: %v", got.Loaded)
 		}
-	})
-}
-
-// Typing costs no more with fifty hunks in the buffer.
-func TestTypingWithManyHunks(t *testing.T) {
-	each(t, func(t *testing.T, version string) {
-		var text, changed strings.Builder
-		for i := range 500 {
-			line := strings.Repeat("x", i%40) + "\n"
-			text.WriteString(line)
-			if i%10 == 0 {
-				line = "changed " + line
-			}
-			changed.WriteString(line)
-		}
-		root := workspace(t, map[string]string{"a.txt": text.String()})
-		srv := geminitest.New(t,
-			geminitest.Do(geminitest.NewCall("write_file", map[string]any{"file_path": filepath.Join(root, "a.txt"), "content": changed.String()})),
-			geminitest.Say("Well."),
-		)
-		n := start(t, version, root, srv.URL)
-		n.lua(`vim.cmd.edit('a.txt') vim.cmd('Redline ask hello')`, nil)
-		n.lua(`hunks(50)`, nil)
-		// Each key as it comes, with what it makes Neovim do; and after it all that the
-		// server has to say of it.
-		var got struct{ Key, Draw float64 } // milliseconds
-		n.lua(`
-			local best, draw = 1e9, 1e9
-			for i = 1, 40 do
-				local a = vim.uv.hrtime()
-				vim.api.nvim_buf_set_text(0, 4, 0, 4, 0, { 'y' })
-				vim.cmd.redraw()
-				best = math.min(best, (vim.uv.hrtime() - a) / 1e6)
-				a = vim.uv.hrtime()
-				require('redline.marks').refresh(vim.api.nvim_get_current_buf())
-				draw = math.min(draw, (vim.uv.hrtime() - a) / 1e6)
-				vim.wait(2, function() return false end, 1)
-			end
-			return { key = best, draw = draw }`, &got)
-		t.Logf("50 hunks: %.2f ms a key, %.2f ms to draw them anew", got.Key, got.Draw)
-		if got.Key > 10 || got.Draw > 10 {
-			t.Errorf("50 hunks: %.2f ms a key, %.2f ms to draw them anew; want 10 at most", got.Key, got.Draw)
-		}
-		n.lua(`hunks(50) vim.cmd('Redline! reject all') idle()`, nil)
 	})
 }
 

@@ -168,9 +168,25 @@ local function quiet(buf, ms)
   end)
 end
 
+-- Whether anybody is there who may report something: a language server of the buffer, or
+-- a linter, which has its namespace.
+local function reported(buf)
+  for _, ns in pairs(vim.diagnostic.get_namespaces()) do
+    if not ns.name:find('%.lsp%.redline%.') then
+      return true
+    end
+  end
+  for _, c in ipairs(vim.lsp.get_clients({ bufnr = buf })) do
+    if c.name ~= 'redline' then
+      return true
+    end
+  end
+  return false
+end
+
 local function diagnostics(p)
   local buf = p.uri and vim.uri_to_bufnr(p.uri) or nil
-  if p.waitMs and p.waitMs > 0 then
+  if p.waitMs and p.waitMs > 0 and reported(buf) then
     quiet(buf, p.waitMs)
   end
   local by = {}

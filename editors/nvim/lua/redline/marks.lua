@@ -81,11 +81,17 @@ end
 
 -- How wide and with which tabs virtual lines of the buffer are made: they fit the
 -- narrowest window that shows it.
-local function look_of(buf, first)
+---@param last? redline.Look
+---@return redline.Look
+local function look_of(buf, last)
   local width
+  local wins = vim.fn.win_findbuf(buf)
+  if last and #wins == 0 then
+    return last -- nobody sees it
+  end
   -- The signs that come make a column for them.
-  local column = first and table.concat(vim.tbl_values(config.get().signs)) ~= '' and 2 or 0
-  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+  local column = not last and table.concat(vim.tbl_values(config.get().signs)) ~= '' and 2 or 0
+  for _, win in ipairs(wins) do
     local info = vim.fn.getwininfo(win)[1]
     if info and vim.wo[win].wrap then
       local more = vim.startswith(vim.wo[win].signcolumn, 'auto') and column or 0
@@ -246,7 +252,9 @@ local function watch()
   api.nvim_create_autocmd({ 'BufWinEnter', 'TextChanged', 'InsertLeave' }, {
     group = group,
     callback = function(args)
-      if shown[args.buf] then
+      local s = shown[args.buf]
+      -- Of typing the server tells, except where the hunk is decided already.
+      if s and (args.event == 'BufWinEnter' or s.applied) then
         M.refresh(args.buf)
       end
     end,
@@ -297,9 +305,9 @@ function M.refresh(buf, hunks)
     s = { drawn = {}, unmap = require('redline.maps').decide(buf) }
     shown[buf] = s
   end
-  local look = look_of(buf, not s.look)
+  local look = look_of(buf, s.look)
   local anew = not s.look or not same_look(look, s.look)
-  s.look, s.lazy = look, #hunks > many
+  s.look, s.lazy, s.applied = look, #hunks > many, false
   local close = s.lazy and near(buf)
   local away = require('redline.diffview').covers(buf) -- that view shows them its own way
   local gone = s.drawn
@@ -307,6 +315,7 @@ function M.refresh(buf, hunks)
   local count = api.nvim_buf_line_count(buf)
   for i, h in ipairs(hunks) do
     local d = gone[h.key]
+    s.applied = s.applied or h.applied
     gone[h.key] = nil
     local at = d and api.nvim_buf_get_extmark_by_id(buf, ns, d.place, {})[1]
     local first = math.min(h.hunk.range.start.line, count)

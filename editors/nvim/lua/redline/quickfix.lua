@@ -57,8 +57,7 @@ function M.open(what)
   vim.cmd('botright copen')
 end
 
---- Brings the lists up to date that are still there.
-function M.refresh()
+local function refresh()
   for what, id in pairs(lists) do
     local now = vim.fn.getqflist({ id = id, title = 0, idx = 0 })
     if now.id ~= id or now.title ~= sources[what].title then
@@ -71,6 +70,25 @@ function M.refresh()
       end
     end
   end
+end
+
+-- Set while a long list waits to be made anew.
+local waiting = false
+
+--- Brings the lists up to date that are still there; long ones a moment later, however
+--- often this is called until then.
+function M.refresh()
+  if next(lists) == nil or waiting then
+    return
+  end
+  if require('redline.review').count() <= 100 then
+    return refresh()
+  end
+  waiting = true
+  vim.defer_fn(function()
+    waiting = false
+    refresh()
+  end, 200)
 end
 
 return M
