@@ -66,10 +66,8 @@
 
 (defun redline--question-words (q)
   "Return what the chat presents of Q."
-  (let* ((p (redline--question-params q))
-         (detail (string-trim (or (plist-get p :detail) "")))
-         (answer (redline--question-answer q))
-         (directory (plist-get (plist-get p :subject) :directory)))
+  (let ((answer (redline--question-answer q))
+        (detail (redline--question-detail q)))
     (concat
      (propertize (concat "? " (redline--question-title q))
                  'font-lock-face (if answer 'redline-quiet 'redline-heading))
@@ -79,18 +77,25 @@
                           'font-lock-face 'redline-quiet))
       (t
        (concat
-        (if directory (propertize (format "  in %s\n" (abbreviate-file-name
-                                                       (redline--uri-to-path directory)))
-                                  'font-lock-face 'redline-quiet) "")
-        (if (or (equal detail "") (string-search detail (redline--question-title q))) ""
-          (concat (redline--quoted detail) "\n"))
-        "  "
+        (if (equal detail "") "" (concat (redline--quoted detail) "\n"))
         (if (redline--question-options q)
             (mapconcat (lambda (o)
-                         (redline--action (car o) (lambda () (redline--answer q (car o)))))
-                       (redline--question-options q) " ")
-          (redline--action "Answer" (lambda () (redline--ask-in-minibuffer q))))
-        "\n"))))))
+                         (concat "  " (redline--action (car o)
+                                                       (lambda () (redline--answer q (car o))))
+                                 "\n"))
+                       (redline--question-options q))
+          (concat "  " (redline--action "Answer" (lambda () (redline--ask-in-minibuffer q)))
+                  "\n"))))))))
+
+(defun redline--question-detail (q)
+  "Return what is to be known about Q beside its title."
+  (let ((detail (string-trim (or (plist-get (redline--question-params q) :detail) ""))))
+    ;; The command is in the title already.
+    (when (string-match "\\````?[a-z]*\n\\(\\(?:.*\n\\)*?\\)````?\n*" detail)
+      (when (string-search (string-trim (match-string 1 detail)) (redline--question-title q))
+        (setq detail (substring detail (match-end 0)))))
+    (if (string-search detail (redline--question-title q)) ""
+      (replace-regexp-in-string "\n\n+" "\n" detail))))
 
 (setq redline-question-text-function #'redline--question-words)
 
@@ -126,21 +131,38 @@
 (defconst redline--because "Reject, and say why…"
   "What is offered beside the options of an approval.")
 
+(defun redline--show-choices ()
+  "Show what can be chosen, where nothing else does that."
+  (unless (or (bound-and-true-p vertico-mode) (bound-and-true-p icomplete-mode)
+              (bound-and-true-p fido-mode) (bound-and-true-p ido-mode))
+    (let ((completion-show-help nil) (completions-header-format nil))
+      (minibuffer-completion-help))))
+
 (defun redline--read-answer (q)
   "Read the answer to Q in the minibuffer and give it."
   (let* ((options (redline--question-options q))
-         (prompt (format "%s " (truncate-string-to-width
-                                (string-join (split-string (redline--question-title q) "\n") " ⏎ ")
-                                (max 40 (- (frame-width) 40)) nil nil "…"))))
+         (prompt (truncate-string-to-width
+                  (string-join (split-string (redline--question-title q) "\n" t "[ \t]+") " ⏎ ")
+                  (max 40 (- (frame-width) 24)) nil nil "…")))
     (if (null options)
-        (redline--answer q (read-string prompt))
-      (let* ((approve (eq (redline--question-kind q) 'approve))
-             (names (append (mapcar #'car options) (and approve (list redline--because))))
-             (answer (completing-read prompt (redline--annotated (mapcar #'list names))
-                                      nil t nil nil (car names))))
-        (if (equal answer redline--because)
+        (redline--answer q (read-string (concat prompt " ")))
+      (let* ((labels (append (mapcar #'car options)
+                             (and (eq (redline--question-kind q) 'approve)
+                                  (list redline--because))))
+             ;; The number is all there is to type.
+             (names (seq-map-indexed (lambda (label i) (cons (format "%d %s" (1+ i) label) label))
+                                     labels))
+             (default (car (rassoc (redline--refusal q) names)))
+             (answer (minibuffer-with-setup-hook (:append #'redline--show-choices)
+                       (completing-read (if default (format "%s (default %s): " prompt default)
+                                          (concat prompt " "))
+                                        (redline--annotated (mapcar (lambda (n) (list (car n)))
+                                                                    names))
+                                        nil t nil nil default)))
+             (label (cdr (assoc answer names))))
+        (if (equal label redline--because)
             (redline--answer q (redline--refusal q) (read-string "Because: "))
-          (redline--answer q answer))))))
+          (redline--answer q (or label "")))))))
 
 (defun redline--ask-in-minibuffer (q)
   "Ask Q in the minibuffer; quitting refuses."

@@ -73,15 +73,18 @@
 (defun redline--chat-header ()
   "Return what stands above the chat."
   (if-let* ((s redline--session))
-      (let ((left (format " %s"
-                          (if (member (redline--session-title s) '(nil "")) "New session"
-                            (redline--session-title s))))
-            (right (string-join
-                    (delq nil
-                          (list (redline--session-mode s) (redline--session-model s)
-                                (redline--usage-words s)
-                                (redline--state-words s)))
-                    " · ")))
+      (let* ((left (format " %s" (if (member (redline--session-title s) '(nil ""))
+                                     "New session"
+                                   (redline--session-title s))))
+             (words (list (redline--session-mode s) (redline--session-model s)
+                          (redline--usage-words s) (redline--state-words s)))
+             (right (lambda () (string-join (delq nil (copy-sequence words)) " · "))))
+        ;; What there is no room for is left out, the least important first.
+        (dolist (i '(2 1 0))
+          (when (> (+ (min 24 (string-width left)) 3 (string-width (funcall right)))
+                   (window-width))
+            (setf (nth i words) nil)))
+        (setq right (funcall right))
         (string-replace
          "%" "%%"
          (concat (truncate-string-to-width
@@ -168,13 +171,11 @@ While a turn runs `redline-when-running', or HOW, says what happens."
   "Return the session of the current chat; its server is started if it ended."
   (let ((session redline--session))
     (unless (redline--serving-p (redline--session-server session))
-      (let ((old (redline--session-server session)) (new (redline--ensure)))
-        (unless (eq (redline--session-server session) new)
-          (redline--sessions-back old new))))
+      (redline--ensure))
     (if (memq session (redline--sessions (redline--session-server session)))
         session
       ;; It was lost with its server before anything was said in it.
-      (let ((new (redline--new-session (redline--session-server session))))
+      (let ((new (redline--new-session (redline--ensure))))
         (setf (redline--session-buffer new) (current-buffer))
         (setq redline--session new)))))
 
@@ -286,6 +287,7 @@ While a turn runs `redline-when-running', or HOW, says what happens."
         (with-current-buffer buffer
           (setq default-directory (redline--root server))
           (redline-chat-mode)
+          (goto-char (point-max))
           (setq redline--session session redline--server server))
         (setf (redline--session-buffer session) buffer
               (redline--session-shown session) 0)

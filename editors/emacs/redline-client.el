@@ -23,6 +23,9 @@
 (defvar redline--servers nil
   "The servers that run or are to be started again, newest first.")
 
+(defvar redline--lost nil
+  "Alist of folders and the servers that ended there last.")
+
 (defclass redline-server (jsonrpc-process-connection)
   ((root :initarg :root :reader redline--root)
    (encoding :initform "utf-16" :accessor redline--encoding)
@@ -255,6 +258,9 @@ An error answer is a `user-error'; quitting gives up waiting."
     (redline--watch)
     (dolist (buffer (buffer-list))
       (with-current-buffer buffer (redline--open-document server)))
+    (when-let* ((old (alist-get root redline--lost nil nil #'equal)))
+      (setf (alist-get root redline--lost nil t #'equal) nil)
+      (run-hook-with-args 'redline-back-functions old server))
     server))
 
 (defun redline--initialize (server)
@@ -272,9 +278,11 @@ An error answer is a `user-error'; quitting gives up waiting."
                      :workspaceFolders (vector (list :uri uri
                                                      :name (redline--project-name server))))
                :timeout 20)
-            (jsonrpc-error
+            (error
+             (accept-process-output nil 0.1) ; what it said last
              (user-error "Redline: the server did not start: %s%s"
-                         (or (alist-get 'jsonrpc-error-message (cdr err)) (cadr err))
+                         (or (alist-get 'jsonrpc-error-message (cdr err))
+                             (error-message-string err))
                          (redline--last-words server)))))
          (capabilities (plist-get result :capabilities))
          (ext (plist-get (plist-get capabilities :experimental) :redline)))
@@ -313,24 +321,24 @@ An error answer is a `user-error'; quitting gives up waiting."
     (when-let* ((cancel (redline--promise-cancel promise)))
       (funcall cancel)))
   (setf (redline--promises server) nil)
-  (when (and (redline--ready-p server) (not (redline--stopping server)))
-    (message "Redline: the server ended%s" (redline--last-words server))
+  (when (redline--ready-p server)
+    (setf (alist-get (redline--root server) redline--lost nil nil #'equal) server)
     (run-hook-with-args 'redline-lost-functions server)
-    (when redline-restart
-      (if (< (- (float-time) (redline--started server)) 2)
-          (message "Redline: the server ended right after its start%s; M-x redline starts it again"
-                   (redline--last-words server))
-        (run-with-timer 0.2 nil #'redline--start-again server)))))
+    (unless (redline--stopping server)
+      (message "Redline: the server ended%s" (redline--last-words server))
+      (cond ((not redline-restart))
+            ((< (- (float-time) (redline--started server)) 2)
+             (message "Redline: the server ended right after its start%s; M-x redline starts it again"
+                      (redline--last-words server)))
+            (t (run-with-timer 0.2 nil #'redline--start-again (redline--root server)))))))
 
-(defun redline--start-again (old)
-  "Start a server in the place of OLD, which has ended."
-  (condition-case err
-      (let ((new (or (cl-find-if (lambda (s) (equal (redline--root s) (redline--root old)))
-                                 redline--servers)
-                     (redline--start (redline--root old)))))
-        (message "Redline: the server runs again")
-        (run-hook-with-args 'redline-back-functions old new))
-    (error (message "%s" (error-message-string err)))))
+(defun redline--start-again (root)
+  "Start a server in ROOT, where one has ended, unless one runs by now."
+  (unless (cl-find root redline--servers :key #'redline--root :test #'equal)
+    (condition-case err
+        (progn (redline--start root)
+               (message "Redline: the server runs again"))
+      (error (message "%s" (error-message-string err))))))
 
 (defun redline--stop (server)
   "End SERVER in good order."

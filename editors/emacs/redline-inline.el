@@ -42,11 +42,12 @@
   (put command 'repeat-map 'redline-hunk-map))
 
 (define-minor-mode redline-inline-mode
-  "Minor mode of a buffer in which hunks of Redline are under review.
-It comes with the first hunk and goes with the last.
+  "Minor mode of the buffers of a project in which hunks are under review.
+It comes with the first hunk and stays as long as the server does: keys that
+went with the last hunk would be typed into the text.
 
 \\{redline-inline-mode-map}"
-  :lighter " Redline"
+  :lighter (redline--overlays " Redline")
   (setq redline--hunk-at-point-function
         (and redline-inline-mode #'redline--inline-hunk-at-point))
   (unless redline-inline-mode (redline--remove-overlays)))
@@ -86,22 +87,23 @@ It comes with the first hunk and goes with the last.
     (concat
      (propertize (format "%s %d/%d" (if conflict "⚠" "▾") number count)
                  'face (if conflict 'redline-conflict 'redline-hunk-bar))
-     (propertize
-      (if conflict
-          (concat " does not fit any more: "
-                  (let ((why (plist-get data :reason)))
-                    (if (member why '(nil "")) "you changed these lines; your text stands" why)))
-        (concat " " (plist-get (redline--hunk-proposal hunk) :title)))
-      'face (if conflict 'redline-conflict 'redline-hunk-bar))
+     (if conflict
+         (propertize (concat " does not fit any more: "
+                             (let ((why (plist-get data :reason)))
+                               (if (member why '(nil ""))
+                                   "you changed these lines; your text stands"
+                                 why)))
+                     'face 'redline-conflict)
+       "")
      (propertize
       (concat
-       "  " (redline--button (format "[%s accept]" (redline--key 'redline-accept-hunk))
-                             #'redline-accept-hunk "Accept this hunk")
-       " " (redline--button (format "[%s reject]" (redline--key 'redline-reject-hunk))
-                            #'redline-reject-hunk "Reject this hunk")
-       " " (redline--button (format "[%s edit]" (redline--key 'redline-amend))
-                            #'redline-amend "Change the text before it is taken")
-       (format "  after %s" redline-review-prefix))
+       "  " redline-review-prefix
+       " " (redline--button (concat (redline--key 'redline-accept-hunk) " accept")
+                            #'redline-accept-hunk "Accept this hunk")
+       "  " (redline--button (concat (redline--key 'redline-reject-hunk) " reject")
+                             #'redline-reject-hunk "Reject this hunk")
+       "  " (redline--button (concat (redline--key 'redline-amend) " edit")
+                             #'redline-amend "Change the text before it is taken"))
       'face 'redline-hunk-bar)
      "\n")))
 
@@ -170,7 +172,7 @@ With KEEP those that are shown stay if the server's places are of an older text.
                 (lambda (h) (equal path (redline--file-path (redline--hunk-file h))))
                 all)))
     (cond
-     ((null mine) (when redline-inline-mode (redline-inline-mode -1)))
+     ((null mine) (redline--remove-overlays))
      ((and keep redline--overlays redline--document
            (not (and (redline--current-p redline--document)
                      (cl-every (lambda (h)
@@ -199,10 +201,14 @@ With KEEP those that are shown stay if the server's places are of an older text.
   (if (null proposal)
       (dolist (buffer (buffer-list))
         (with-current-buffer buffer
-          (when (and redline-inline-mode
+          (when (and redline-inline-mode buffer-file-name
                      (redline--below-p (expand-file-name buffer-file-name)
                                        (redline--root server)))
-            (redline-inline-mode -1))))
+            (redline--remove-overlays))))
+    (when (redline--open-p proposal)
+      (dolist (buffer (redline--documents server))
+        (with-current-buffer buffer
+          (unless redline-inline-mode (redline-inline-mode 1)))))
     ;; Files with hunks of other proposals count theirs anew.
     (dolist (path (delete-dups
                    (append (mapcar #'redline--file-path (plist-get proposal :files))

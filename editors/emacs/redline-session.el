@@ -112,13 +112,17 @@ It is made if there is none, and its server is started."
     (when state (setf (redline--session-state session) state))
     (pcase type
       ("turn/started" (setf (redline--session-running session) t))
+      ("message/user"
+       (when (member (redline--session-title session) '(nil ""))
+         (setf (redline--session-title session)
+               (car (split-string (string-trim (plist-get event :text)) "\n")))))
       ("turn/ended"
        (setf (redline--session-running session) nil)
        (run-with-timer 0 nil #'redline--send-queued session))
       ("tool/updated"
        (setf (redline--session-state session)
              (pcase (plist-get event :status)
-               ("confirming" 'asking)
+               ("confirming" 'reviewing)
                ((or "pending" "running") 'working)
                (_ 'waiting))))
       ("usage/updated" (setf (redline--session-usage session) (plist-get event :usage)))

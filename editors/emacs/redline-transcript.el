@@ -16,6 +16,7 @@
 (require 'redline-session)
 (require 'redline-review)
 (require 'button)
+(require 'treesit)
 
 (cl-defstruct (redline-block (:conc-name redline--block-))
   "A part of the transcript."
@@ -73,8 +74,13 @@
   (redline--writing redline--end
     (goto-char redline--end)
     (let ((start (point)))
-      (insert (redline--styled "\n") (apply #'redline--styled text (redline--block-props block)))
-      (setf (redline--block-start block) (copy-marker (1+ start))
+      ;; Calls follow one another without a gap.
+      (unless (and (eq (redline--block-kind block) 'tool) redline--blocks
+                   (eq (redline--block-kind (car redline--blocks)) 'tool))
+        (insert (redline--styled "\n"))
+        (setq start (point)))
+      (insert (apply #'redline--styled text (redline--block-props block)))
+      (setf (redline--block-start block) (copy-marker start)
             ;; It stays behind when the next block comes, and is moved by hand.
             (redline--block-end block) (copy-marker (point)))
       (set-marker redline--end (point))))
@@ -189,12 +195,17 @@
         (redline--highlight code (point) language)
         (forward-line)))))
 
+(defun redline--language-mode (language)
+  "Return the major mode of LANGUAGE, if there is one that works here."
+  (let ((plain (intern (concat language "-mode"))) (ts (intern (concat language "-ts-mode"))))
+    (cond ((and (fboundp ts) (treesit-available-p)
+                (treesit-language-available-p (intern language)))
+           ts)
+          ((fboundp plain) plain))))
+
 (defun redline--highlight (beg end language)
   "Give the code from BEG to END the faces of LANGUAGE's mode, if there is one."
-  (let ((mode (cl-find-if #'fboundp
-                          (list (intern (concat (downcase language) "-ts-mode"))
-                                (intern (concat (downcase language) "-mode")))
-                          :from-end t))
+  (let ((mode (redline--language-mode (downcase language)))
         (text (buffer-substring-no-properties beg end)))
     (put-text-property beg end 'font-lock-face 'redline-code)
     (when (and mode (not (string-empty-p language)) (< (length text) 20000))
@@ -241,7 +252,7 @@
 (defun redline--quoted (text &optional face)
   "Return TEXT with its lines set off, in FACE."
   (propertize (concat "  │ " (string-replace "\n" "\n  │ " (string-trim-right text)))
-              'font-lock-face (or face 'redline-quiet)))
+              'font-lock-face (or face 'redline-quiet) 'wrap-prefix "  │ "))
 
 (defun redline--write (block)
   "Write BLOCK, or write it anew, as what it is made of has to say."
@@ -274,6 +285,12 @@
     ("failed" . "✗") ("rejected" . "✗") ("cancelled" . "–"))
   "Signs of the states of a tool call.")
 
+(defconst redline--verbs
+  '(("read_file" . "read ") ("read_many_files" . "read ") ("list_directory" . "list ")
+    ("glob" . "find ") ("grep_search" . "search ") ("run_shell_command" . "$ ")
+    ("web_fetch" . "fetch ") ("google_web_search" . "search the web: "))
+  "What is said before the title of a call, where that does not say what is done.")
+
 (defun redline--tool-text (block)
   "Return the text of BLOCK, which is a tool call."
   (let* ((event (redline--block-data block))
@@ -285,10 +302,15 @@
          (empty (string-blank-p output)))
     (concat
      (redline--headline
-      block (propertize (format "%s %s %s" (or (cdr (assoc status redline--marks)) "·")
-                                title (cond (empty "") (folded "▸") (t "▾")))
-                        'font-lock-face (if (member status '("failed" "rejected"))
-                                            'redline-conflict 'redline-tool)))
+      block (concat
+             (propertize (or (cdr (assoc status redline--marks)) "·")
+                         'font-lock-face (if (member status '("failed" "rejected"))
+                                             'redline-conflict 'redline-tool))
+             " "
+             (propertize (or (cdr (assoc (plist-get event :name) redline--verbs)) "")
+                         'font-lock-face 'redline-tool)
+             title
+             (cond (empty "") (folded " ▸") (t " ▾"))))
      (mapconcat (lambda (l) (concat "  " (redline--place-link l title)))
                 (seq-take (plist-get event :locations) 3))
      "\n"

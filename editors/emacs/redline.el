@@ -92,21 +92,16 @@
   "End the server of the current project."
   (interactive)
   (let ((server (or (redline--running) (user-error "Redline: no server runs"))))
-    (redline--proposals-lost server)
     (redline--stop server)
-    (redline--status-changed)
     (message "Redline: the server has ended")))
 
 (defun redline-restart ()
   "End the server of the current project and start it again; sessions go on."
   (interactive)
-  (let ((old (redline--running)))
-    (when old
-      (redline--proposals-lost old)
-      (redline--stop old))
-    (let ((new (redline--ensure)))
-      (when old (redline--sessions-back old new))
-      (message "Redline: the server runs"))))
+  (when-let* ((old (redline--running)))
+    (redline--stop old))
+  (redline--ensure)
+  (message "Redline: the server runs"))
 
 ;;;; Mode line
 
