@@ -48,6 +48,17 @@ export class AttentionTracker implements vscode.Disposable {
     return this.editor ? attention(this.editor) : nothing;
   }
 
+  /** The document that the user looks at. */
+  document(): vscode.TextDocument | undefined {
+    return this.editor?.document;
+  }
+
+  /** Gives the focus back to the editor that the user came from, and returns it. */
+  async show(): Promise<vscode.TextEditor | undefined> {
+    const e = this.editor;
+    return e && vscode.window.showTextDocument(e.document, { ...(e.viewColumn ? { viewColumn: e.viewColumn } : {}), selection: e.selection });
+  }
+
   dispose(): void {
     vscode.Disposable.from(...this.subscriptions, this.changed).dispose();
   }

@@ -1,5 +1,6 @@
 import * as vscode from "vscode";
 import { actionCommands, AskActions } from "./actions";
+import { chatCommands } from "./chat/commands";
 import { ChatView } from "./chat/view";
 import { Server } from "./client";
 import { AttentionTracker } from "./context";
@@ -45,6 +46,7 @@ export function activate(context: vscode.ExtensionContext): void {
     conversation,
     attention,
     chat,
+    chatCommands(chat, conversation, own),
     notices,
     // The chat keeps the questions of its own session only; others are asked by notification.
     questions.onDidChange((c) => c.question.sessionId === conversation.sessionId && conversation.transcript.question(c)),

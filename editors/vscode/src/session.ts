@@ -3,7 +3,7 @@ import type { LanguageClient } from "vscode-languageclient/node";
 import { Transcript, type Change } from "./chat/transcript";
 import type { Server } from "./client";
 import { config } from "./config";
-import { method, type ContextItem, type EventParams, type Proposal, type SessionInfo } from "./ext";
+import { method, type ContextItem, type EventParams, type Mode, type Proposal, type SessionInfo, type UsageInfo } from "./ext";
 
 /** Where the session of this window is remembered, so that a reload finds it. */
 const REMEMBERED = "redline.session";
@@ -22,6 +22,10 @@ export class Conversation implements vscode.Disposable {
   private lastSeq = 0;
   private running = false;
   private failed = false;
+  /** What was chosen for a session that is not made yet. */
+  private chosen: { mode?: Mode; model?: string } = {};
+  /** What the session has used; asked for when the model says so, and at a turn's end. */
+  usage: UsageInfo | undefined;
 
   private readonly items = new vscode.EventEmitter<Change>();
   readonly onDidChangeItems = this.items.event;
@@ -75,6 +79,28 @@ export class Conversation implements vscode.Disposable {
     return this.info;
   }
 
+  get mode(): Mode {
+    return this.info?.mode ?? this.chosen.mode ?? config.mode();
+  }
+
+  /** The session's model; empty: the server's choice, for a session that is not made yet. */
+  get model(): string {
+    return this.info?.model ?? this.chosen.model ?? config.model();
+  }
+
+  /** Changes mode or model of the session; of the next one when there is none yet. */
+  async configure(change: { mode?: Mode; model?: string }): Promise<void> {
+    if (this.opening) {
+      await this.opening;
+    }
+    if (this.info) {
+      this.info = await this.server.request<SessionInfo>(method.sessionConfigure, { sessionId: this.info.sessionId, ...change });
+    } else {
+      this.chosen = { ...this.chosen, ...change };
+    }
+    this.state.fire();
+  }
+
   /** Installs the handler of the session's events on a new connection. */
   wire(client: LanguageClient): void {
     client.onNotification(method.event, (p: EventParams) => this.receive(p));
@@ -87,15 +113,21 @@ export class Conversation implements vscode.Disposable {
     try {
       const session = await this.open();
       if (this.running) {
-        await this.server.request(method.steer, { sessionId: session.sessionId, text });
-        return;
+        try {
+          await this.server.request(method.steer, { sessionId: session.sessionId, text });
+          return;
+        } catch (e) {
+          this.server.log(`steer: ${message(e)}`);
+          await this.idle(); // the turn was about to end, and this begins the next one
+        }
       }
       this.running = true;
       this.state.fire();
       await this.server.request(method.prompt, {
         sessionId: session.sessionId,
         text,
-        ...(context.length ? { context } : {}),
+        // That command is one without anything else.
+        ...(context.length && text.trim() !== "/compress" ? { context } : {}),
       });
     } catch (e) {
       this.failed = true;
@@ -104,6 +136,14 @@ export class Conversation implements vscode.Disposable {
       }
       this.settle();
     }
+  }
+
+  private idle(): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => !this.running && (listener.dispose(), resolve());
+      const listener = this.onDidChangeState(done);
+      done();
+    });
   }
 
   async cancel(): Promise<void> {
@@ -116,6 +156,12 @@ export class Conversation implements vscode.Disposable {
   async reset(): Promise<void> {
     await this.leave();
     this.remember(undefined);
+  }
+
+  /** Goes on in a copy of the session, as it was before a turn. */
+  async forkBefore(turnId: string): Promise<void> {
+    const copy = await this.server.request<SessionInfo>(method.sessionFork, { sessionId: this.id, beforeTurnId: turnId });
+    await this.switchTo(copy.sessionId);
   }
 
   /** Leaves the session of now and takes up another one of this folder. */
@@ -154,6 +200,8 @@ export class Conversation implements vscode.Disposable {
     this.opening = undefined;
     this.lastSeq = 0;
     this.failed = false;
+    this.usage = undefined;
+    this.chosen = {};
     this.transcript.clear();
     this.settle();
     if (old && this.server.state === "running") {
@@ -219,11 +267,11 @@ export class Conversation implements vscode.Disposable {
 
   /** Makes a session with the user's settings; it is not this window's yet. */
   async create(): Promise<SessionInfo> {
-    const [model, reviewAt] = [config.model(), config.reviewAt()];
+    const [model, reviewAt, mode] = [this.chosen.model ?? config.model(), config.reviewAt(), this.chosen.mode ?? config.mode()];
     return this.server.request<SessionInfo>(method.sessionNew, {
       folders: (vscode.workspace.workspaceFolders ?? []).filter((f) => f.uri.scheme === "file").map((f) => f.uri.toString()),
       ...(model ? { model } : {}),
-      ...(config.mode() === "default" ? {} : { mode: config.mode() }),
+      ...(mode === "default" ? {} : { mode }),
       ...(reviewAt ? { reviewAt } : {}),
     });
   }
@@ -232,7 +280,9 @@ export class Conversation implements vscode.Disposable {
     this.info = info;
     this.id = info.sessionId;
     this.remember(info.sessionId);
+    this.chosen = {};
     this.state.fire();
+    void this.count();
     return info;
   }
 
@@ -265,6 +315,24 @@ export class Conversation implements vscode.Disposable {
     } else if (p.event.type === "turn/ended") {
       this.failed = p.event.status === "failed";
       this.settle();
+    } else if (p.event.type === "usage/updated" && this.info) {
+      void this.count(); // the event does not say how full the window is
+    } else if (p.event.type === "model/changed" && this.info) {
+      this.info = { ...this.info, model: p.event.model };
+      this.state.fire();
+    }
+  }
+
+  private async count(): Promise<void> {
+    const id = this.id;
+    try {
+      const usage = await this.server.request<UsageInfo>(method.usageGet, { sessionId: id });
+      if (id === this.id) {
+        this.usage = usage;
+        this.state.fire();
+      }
+    } catch (e) {
+      this.server.log(`usage: ${message(e)}`);
     }
   }
 

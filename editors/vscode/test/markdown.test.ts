@@ -32,7 +32,7 @@ test("nothing a model writes becomes markup, a script or a request", () => {
   const tags = new Set(
     "p a strong em del s code pre figure figcaption span button div table thead tbody tr th td ul ol li h1 h2 h3 h4 h5 h6 blockquote hr br".split(" "),
   );
-  const attributes = /^(href="#"|data-href="[^"]*"|title="[^"]*"|class="[\w -]*"|type="button"|data-copy|aria-label="[^"]*"|tabindex="0"|start="\d+"|style="text-align:(left|right|center)")$/;
+  const attributes = /^(href="#"|data-href="[^"]*"|title="[^"]*"|class="[\w -]*"|type="button"|data-code="(copy|insert|apply)"|data-info="[^"]*"|aria-label="[^"]*"|tabindex="0"|start="\d+"|style="text-align:(left|right|center)")$/;
   for (const a of attacks) {
     const out = html(a);
     for (const m of out.matchAll(/<\/?([a-zA-Z0-9]+)((?:\s[^<>]*?)?)\/?>/g)) {
@@ -48,7 +48,11 @@ test("nothing a model writes becomes markup, a script or a request", () => {
 
 test("what models write is shown", () => {
   assert.match(html("**bold** and `code`"), /<strong>bold<\/strong> and <code>code<\/code>/);
-  assert.match(html("```go\nx := 1\n```"), /<figcaption><span>go<\/span>.*data-copy.*<code>x := 1<\/code>/);
+  assert.match(html("```go\nx := 1\n```"), /<figcaption><span class="name">go<\/span>.*"copy".*"insert".*"apply".*<code>x := 1<\/code>/);
+  assert.match(html("```go:src/a.go\nx := 1\n```"), /<span class="name">src\/a\.go<\/span>.*Propose it for src\/a\.go/);
+  assert.match(html("(see https://go.dev/a_(b)), or https://x.y/z.*"), /"https:\/\/go\.dev\/a_\(b\)".*"https:\/\/x\.y\/z"/);
+  assert.match(html("a &amp; b &rarr; c &#64; &nosuch;"), /a &amp; b → c @ &amp;nosuch;/);
+  assert.doesNotMatch(html("https:// and http://"), /<a /);
   assert.match(html("[docs](https://go.dev/ref)"), /data-href="https:\/\/go\.dev\/ref"/);
   assert.match(html("[file](cmp/path.go:12)"), /data-href="cmp\/path\.go:12"/);
   assert.match(html("see https://go.dev"), /data-href="https:\/\/go\.dev"/);

@@ -1,5 +1,6 @@
 import { errorText, type ApproveParams, type Event, type Proposal, type ProposalState, type ToolLocation, type ToolStatus } from "../ext";
 import { chosenLabel, type QuestionChange } from "../questions";
+import { tokens } from "./words";
 
 /**
  * What the chat shows: a list of items that grows and whose items change in place.
@@ -7,7 +8,8 @@ import { chosenLabel, type QuestionChange } from "../questions";
  * outlives the webview, which is thrown away whenever its view is hidden.
  */
 export type Item =
-  | { kind: "user"; id: string; text: string; about?: string }
+  /** turn: it began that one, so that a copy of the session can go on before it. */
+  | { kind: "user"; id: string; text: string; about?: string; turn?: string }
   | { kind: "answer"; id: string; text: string; live: boolean }
   | { kind: "thought"; id: string; subject: string; text: string; live: boolean }
   | ToolItem
@@ -141,9 +143,12 @@ export class Transcript {
         this.ended(e);
         break;
       case "message/user": {
-        const echo = this.echoes.shift();
-        if (echo === undefined) {
-          this.put({ kind: "user", id: `user:${e.messageId}`, text: e.text });
+        const echo = this.index.get(this.echoes.shift() ?? "");
+        const turn = turnId && e.messageId.endsWith(".u") ? { turn: turnId } : {};
+        if (echo?.kind === "user") {
+          this.put({ ...echo, ...turn });
+        } else {
+          this.put({ kind: "user", id: `user:${e.messageId}`, text: e.text, ...turn });
         }
         break;
       }
@@ -170,7 +175,7 @@ export class Transcript {
       case "tool/output": {
         const item = this.index.get(`tool:${e.callId}`);
         if (item?.kind === "tool") {
-          this.put({ ...item, output: cut(item.output + e.text) });
+          this.put({ ...item, output: tail(item.output + e.text) });
         }
         break;
       }
@@ -194,6 +199,9 @@ export class Transcript {
         break;
       case "loop/detected":
         this.notice("warning", `The model is going in circles (${e.kind}).`);
+        break;
+      case "history/compressed":
+        this.notice("info", `The conversation was ${e.automatic ? "long and was " : ""}compressed: ${tokens(e.tokensBefore)} tokens are ${tokens(e.tokensAfter)} now.`);
         break;
       case "notice":
         this.notice(e.level, e.text);
@@ -293,6 +301,11 @@ function heading(subject: string): string {
 
 function cut(text: string): string {
   return text.length <= MAX_OUTPUT ? text : `${text.slice(0, MAX_OUTPUT)}\n…`;
+}
+
+/** The end of what runs on: there stands what happens now. */
+function tail(text: string): string {
+  return text.length <= MAX_OUTPUT ? text : `…\n${text.slice(text.indexOf("\n", text.length - MAX_OUTPUT) + 1 || -MAX_OUTPUT)}`;
 }
 
 /** The number of lines in text; a last one without a line end counts. */

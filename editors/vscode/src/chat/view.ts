@@ -6,9 +6,16 @@ import type { AttentionTracker } from "../context";
 import type { QuestionStore } from "../questions";
 import type { ProposedDocuments } from "../review/proposed";
 import type { Reviews } from "../review/reviews";
-import type { Conversation } from "../session";
+import { message, type Conversation } from "../session";
+import { applyCode, insertCode } from "./code";
+import type { AttachRequest } from "./completion";
+import { Mentions } from "./mentions";
+import { pickMode, pickModel, showUsage } from "./picks";
 import type { FromWebview, ToWebview } from "./protocol";
+import { PromptQueue } from "./queue";
+import { Terminals } from "./terminal";
 import type { Change } from "./transcript";
+import { modeLabel, sessionTitle, usageWords } from "./words";
 
 /**
  * The chat in the side bar. The webview only shows: what there is to show is kept
@@ -24,6 +31,8 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
   private streamed: { id: string; text: string } | undefined;
   private timer: NodeJS.Timeout | undefined;
   private readonly subscriptions: vscode.Disposable[];
+  private readonly queue: PromptQueue;
+  private readonly mentions: Mentions;
   private readonly sight = new vscode.EventEmitter<void>();
   /** Fired when the chat comes into sight or leaves it. */
   readonly onDidChangeSight = this.sight.event;
@@ -37,10 +46,22 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     private readonly proposed: ProposedDocuments,
     private readonly questions: QuestionStore,
   ) {
+    const terminals = new Terminals();
+    this.mentions = new Mentions(server, attention, terminals);
+    this.queue = new PromptQueue(
+      (q) => conversation.prompt(q.text, q.items, q.about),
+      () => this.postQueue(),
+    );
     this.subscriptions = [
+      terminals,
+      conversation.onEvent((p) => p.sessionId === conversation.sessionId && p.event.type === "turn/ended" && this.queue.ended(p.event.status)),
       vscode.window.registerWebviewViewProvider(ChatView.id, this),
       conversation.onDidChangeItems((c) => this.change(c)),
-      conversation.onDidChangeState(() => this.post({ type: "running", running: conversation.isRunning })),
+      conversation.onDidChangeState(() => {
+        this.post({ type: "running", running: conversation.isRunning });
+        this.postSession();
+        this.postQueue();
+      }),
       server.onDidChangeState(() => this.postServer()),
       attention.onDidChange(() => this.postContext()),
       reviews.onDidChange(() => this.badge()),
@@ -63,6 +84,12 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
       this.post({ type: "draft", text: draft }, true);
     }
     this.post({ type: "focus" }, true);
+  }
+
+  /** Puts something beside the prompt, or says why it cannot go along. */
+  async attach(request: AttachRequest): Promise<void> {
+    const made = await this.mentions.attach(request);
+    this.post(typeof made === "string" ? { type: "problem", text: made } : { type: "attached", attachment: made }, true);
   }
 
   resolveWebviewView(view: vscode.WebviewView): void {
@@ -107,6 +134,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     }
     this.flush();
     if (c.type === "reset") {
+      this.queue.clear(); // they were for the other session
       this.post({ type: "reset", items: [], running: this.conversation.isRunning });
     } else {
       this.post(c);
@@ -132,6 +160,29 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     this.post({ type: "server", text: bad ? this.server.problem : "" });
   }
 
+  private postSession(): void {
+    const { mode, model, session, usage } = this.conversation;
+    const words = usageWords(usage);
+    if (this.view) {
+      this.view.description = session && session.turns > 0 ? sessionTitle(session) : "";
+    }
+    this.post({
+      type: "session",
+      line: {
+        title: session ? sessionTitle(session) : "",
+        mode: modeLabel(mode),
+        loose: mode === "yolo" || mode === "autoEdit",
+        model: model.replace(/^models\//, "") || "default model",
+        usage: words.short,
+        usageTitle: words.long,
+      },
+    });
+  }
+
+  private postQueue(): void {
+    this.post({ type: "queue", prompts: this.queue.all.map(({ id, text, about, plain }) => ({ id, text, about, now: plain || !this.conversation.isRunning })), waits: this.queue.waits });
+  }
+
   private badge(): void {
     if (this.view) {
       const value = this.reviews.pending;
@@ -140,6 +191,14 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
   }
 
   private async receive(m: FromWebview): Promise<void> {
+    try {
+      await this.handle(m);
+    } catch (e) {
+      this.post({ type: "problem", text: message(e) });
+    }
+  }
+
+  private async handle(m: FromWebview): Promise<void> {
     switch (m.type) {
       case "ready":
         this.streamed = undefined; // the items have it
@@ -147,17 +206,34 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
         this.post({ type: "reset", items: this.conversation.transcript.items, running: this.conversation.isRunning });
         this.postContext();
         this.postServer();
+        this.postSession();
+        this.postQueue();
         for (const w of this.waiting.splice(0)) {
           this.post(w);
         }
         break;
-      case "prompt": {
-        const about = m.withContext ? this.attention.now() : { items: [], label: "" };
-        await this.conversation.prompt(m.text, about.items, about.label);
+      case "prompt":
+        await this.send(m);
         break;
-      }
+      case "complete":
+        this.post({ type: "completions", ask: m.ask, entries: await this.mentions.complete(m.kind, m.query) });
+        break;
+      case "attach":
+        await this.attach(m.request);
+        break;
+      case "queued":
+        await this.queued(m.id, m.action);
+        break;
       case "cancel":
         await this.conversation.cancel();
+        break;
+      case "pick":
+        await this.pick(m.what);
+        break;
+      case "fork":
+        await this.conversation.forkBefore(m.turn);
+        this.post({ type: "draft", text: m.text });
+        this.post({ type: "focus" });
         break;
       case "open":
         await openFile(m.uri, m.line);
@@ -167,6 +243,9 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
         break;
       case "copy":
         await vscode.env.clipboard.writeText(m.text);
+        break;
+      case "code":
+        await (m.action === "insert" ? insertCode(m, this.attention) : applyCode(m, this.attention, this.server, this.conversation));
         break;
       case "decide":
         await this.reviews.decide(m.proposalId, [
@@ -182,6 +261,45 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
       case "action":
         await this.act(m.action);
         break;
+    }
+  }
+
+  private async send(m: Extract<FromWebview, { type: "prompt" }>): Promise<void> {
+    const seen = m.withContext ? this.attention.now() : { items: [], label: "" };
+    const items = [...seen.items, ...m.items];
+    const about = [seen.label, ...m.about].filter(Boolean).join(", ");
+    // A running turn takes text only.
+    const mustWait = m.items.length > 0 || m.text.trim().startsWith("/");
+    if (this.conversation.isRunning && (m.queue || mustWait)) {
+      this.queue.add(m.text, items, about, !mustWait);
+    } else {
+      await this.conversation.prompt(m.text, items, about);
+    }
+  }
+
+  private async queued(id: string, action: "drop" | "edit" | "send"): Promise<void> {
+    const q = this.queue.take(id);
+    if (!q) {
+      return;
+    }
+    if (action === "edit") {
+      this.post({ type: "draft", text: q.text, add: true });
+      this.post({ type: "focus" });
+    } else if (action === "send") {
+      await this.conversation.prompt(q.text, q.items, q.about);
+    }
+  }
+
+  private async pick(what: "mode" | "model" | "usage" | "sessions"): Promise<void> {
+    switch (what) {
+      case "mode":
+        return pickMode(this.conversation);
+      case "model":
+        return pickModel(this.conversation, this.server);
+      case "usage":
+        return this.conversation.usage && showUsage(this.conversation.usage);
+      case "sessions":
+        await vscode.commands.executeCommand("redline.sessions");
     }
   }
 
@@ -230,7 +348,7 @@ function page(webview: vscode.Webview, dist: vscode.Uri): string {
   const nonce = randomBytes(18).toString("base64");
   const script = webview.asWebviewUri(vscode.Uri.joinPath(dist, "chat.js")).toString();
   const style = webview.asWebviewUri(vscode.Uri.joinPath(dist, "chat.css")).toString();
-  const csp = `default-src 'none'; style-src ${webview.cspSource}; script-src 'nonce-${nonce}'`;
+  const csp = `default-src 'none'; img-src data:; style-src ${webview.cspSource}; script-src 'nonce-${nonce}'`;
   return `<!DOCTYPE html>
 <html lang="en">
 <head>

@@ -15,7 +15,11 @@ export function renderItem(root: HTMLElement, item: Item, post: Post): void {
       root.replaceChildren(
         el("div", { class: "bubble" }, item.about ? el("div", { class: "about" }, icon("file"), item.about) : undefined, item.text),
       );
-      root.setAttribute("aria-label", "You");
+      if (item.turn) {
+        const { turn, text } = item;
+        root.prepend(button("Change this prompt, in a copy of the session", "mini again", () => post({ type: "fork", turn, text }), icon("fork")));
+      }
+      root.setAttribute("aria-label", `You: ${item.text.slice(0, 200)}`);
       break;
     case "answer":
       root.setAttribute("aria-label", "Redline");
@@ -35,13 +39,10 @@ export function renderItem(root: HTMLElement, item: Item, post: Post): void {
       approve(root, item, post);
       break;
     case "plan":
-      root.replaceChildren(
-        el("div", { class: "caption" }, "Plan"),
-        el("ul", { class: "plan" }, ...item.entries.map((e) => el("li", { class: `entry-${e.status}` }, e.text))),
-      );
+      plan(root, item);
       break;
     case "retry":
-      retry(root, item);
+      retry(root, item, post);
       break;
     case "notice": {
       const actions = { key: "Set API key…", server: "Open setting", log: "Show log" };
@@ -115,6 +116,9 @@ const statusWords: Record<ToolItem["status"], string> = {
 
 function tool(root: HTMLElement, item: ToolItem, post: Post): void {
   const wasOpen = root.querySelector("details")?.open ?? false;
+  const opened = root.dataset["folded"] === "user";
+  const old = root.querySelector<HTMLElement>("pre.output");
+  const wasAt = old && old.scrollHeight - old.scrollTop - old.clientHeight > 20 ? old.scrollTop : undefined;
   root.classList.add(item.status);
   const status = () => {
     switch (item.status) {
@@ -141,7 +145,9 @@ function tool(root: HTMLElement, item: ToolItem, post: Post): void {
     line.append(el("span", { class: "word" }, statusWords[item.status]));
   }
   const details = el("details", {}, line);
-  details.open = wasOpen;
+  // A command that runs shows what it prints; the user's own folding stands.
+  details.open = opened ? wasOpen : item.status === "running" && item.output !== "" && item.tool === "run_shell_command";
+  details.addEventListener("click", () => (root.dataset["folded"] = "user"));
   const inner = el("div", { class: "detail" });
   if (item.locations.length > 0) {
     inner.append(
@@ -167,6 +173,10 @@ function tool(root: HTMLElement, item: ToolItem, post: Post): void {
   }
   details.append(inner);
   root.replaceChildren(details);
+  const output = root.querySelector<HTMLElement>("pre.output");
+  if (output) {
+    output.scrollTop = wasAt ?? output.scrollHeight;
+  }
 }
 
 function counts(added: number, removed: number): HTMLElement {
@@ -322,7 +332,34 @@ function approve(root: HTMLElement, item: Extract<Item, { kind: "approve" }>, po
   root.replaceChildren(card);
 }
 
-function retry(root: HTMLElement, item: Extract<Item, { kind: "retry" }>): void {
+const planWords: Record<string, [string, string]> = {
+  completed: ["check", "done"],
+  in_progress: ["chevron", "now"],
+  cancelled: ["close", "dropped"],
+  pending: ["circle", "to do"],
+};
+
+function plan(root: HTMLElement, item: Extract<Item, { kind: "plan" }>): void {
+  const done = item.entries.filter((e) => e.status === "completed").length;
+  const wasOpen = root.querySelector("details")?.open ?? true;
+  const details = el(
+    "details",
+    {},
+    el("summary", {}, icon("chevron"), el("span", { class: "caption" }, "Plan"), el("span", {}, `${done} of ${item.entries.length}`)),
+    el(
+      "ul",
+      { class: "plan" },
+      ...item.entries.map((e) => {
+        const [glyph, word] = planWords[e.status] ?? ["circle", e.status];
+        return el("li", { class: `entry-${e.status}` }, icon(glyph), el("span", {}, e.text), el("span", { class: "sr-only" }, `, ${word}`));
+      }),
+    ),
+  );
+  details.open = wasOpen;
+  root.replaceChildren(details);
+}
+
+function retry(root: HTMLElement, item: Extract<Item, { kind: "retry" }>, post: Post): void {
   const left = el("span", {});
   const show = () => {
     const s = Math.max(0, Math.ceil((item.until - Date.now()) / 1000));
@@ -332,6 +369,7 @@ function retry(root: HTMLElement, item: Extract<Item, { kind: "retry" }>): void 
   root.replaceChildren(
     icon("clock"),
     el("div", { class: "text" }, el("div", {}, left, ` (attempt ${item.attempt + 1})`), el("div", { class: "reason" }, item.reason)),
+    button("Stop waiting, and the turn with it", "secondary", () => post({ type: "cancel" }), "Stop"),
   );
   const timer = setInterval(() => {
     if (!left.isConnected) {

@@ -1,6 +1,6 @@
 import type { FromWebview, ToWebview } from "../protocol";
 import type { Item } from "../transcript";
-import { Composer } from "./composer";
+import { Composer, type Storage } from "./composer";
 import { el } from "./dom";
 import { icon } from "./icons";
 import { renderItem } from "./items";
@@ -17,7 +17,7 @@ const post = (m: FromWebview) => api.postMessage(m);
 const log = document.getElementById("log") as HTMLElement;
 const status = document.getElementById("status") as HTMLElement;
 const composer = new Composer(document.getElementById("composer") as HTMLElement, post, {
-  get: () => api.getState() as { draft: string; withContext: boolean } | undefined,
+  get: () => api.getState() as ReturnType<Storage["get"]>,
   set: (kept) => api.setState(kept),
 });
 
@@ -68,7 +68,7 @@ function put(item: Item): void {
   if (old) {
     old.item = item;
   } else {
-    const element = el("div", {});
+    const element = el("div", { tabindex: "-1" });
     items.set(item.id, { item, element });
     log.insertBefore(element, serverProblem);
     if (item.kind === "user") {
@@ -119,7 +119,22 @@ window.addEventListener("message", (e: MessageEvent<ToWebview>) => {
       composer.context(m.label, m.title);
       break;
     case "draft":
-      composer.draft(m.text);
+      composer.draft(m.text, m.add ?? false);
+      break;
+    case "session":
+      composer.session(m.line);
+      break;
+    case "queue":
+      composer.queued(m.prompts, m.waits);
+      break;
+    case "completions":
+      composer.suggest(m.ask, m.entries);
+      break;
+    case "attached":
+      composer.attach(m.attachment);
+      break;
+    case "problem":
+      composer.problem(m.text);
       break;
     case "focus":
       composer.focus();
@@ -147,12 +162,39 @@ document.addEventListener("click", (e) => {
     post({ type: "link", href: link.dataset["href"] ?? "" });
     return;
   }
-  const copy = target?.closest<HTMLElement>("[data-copy]");
-  if (copy) {
-    post({ type: "copy", text: copy.closest("figure")?.querySelector("code")?.textContent ?? "" });
-    copy.textContent = "Copied";
-    setTimeout(() => (copy.textContent = "Copy"), 1500);
+  const act = target?.closest<HTMLElement>("[data-code]");
+  if (act) {
+    const figure = act.closest<HTMLElement>("figure");
+    const text = figure?.querySelector("code")?.textContent ?? "";
+    const action = act.dataset["code"];
+    if (action === "copy") {
+      post({ type: "copy", text });
+      act.textContent = "Copied";
+      status.textContent = "Copied";
+      setTimeout(() => (act.textContent = "Copy"), 1500);
+    } else if (action === "insert" || action === "apply") {
+      post({ type: "code", action, text, info: figure?.dataset["info"] ?? "" });
+    }
   }
+});
+
+// From the prompt up into the conversation and back, item by item.
+log.addEventListener("keydown", (e) => {
+  const all = [...log.querySelectorAll<HTMLElement>(":scope > .item:not([hidden])")];
+  const at = all.findIndex((x) => x.contains(document.activeElement));
+  const onItem = document.activeElement === log || all[at] === document.activeElement;
+  const step = onItem ? { ArrowUp: at < 0 ? all.length - 1 : at - 1, ArrowDown: at + 1, Home: 0, End: all.length - 1 }[e.key] : undefined;
+  if (e.key === "Escape" && !document.body.classList.contains("running")) {
+    composer.focus();
+  } else if (step !== undefined && step >= all.length) {
+    composer.focus();
+  } else if (step !== undefined && step >= 0) {
+    all[step]?.focus();
+  } else {
+    return;
+  }
+  e.preventDefault();
+  e.stopPropagation();
 });
 
 post({ type: "ready" });

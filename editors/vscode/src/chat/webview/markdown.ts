@@ -1,4 +1,5 @@
 import MarkdownIt from "markdown-it";
+import { fileOf, languageOf } from "../codeblock";
 
 /**
  * Markdown of a model to HTML that is safe to show: HTML in it is text, pictures
@@ -26,18 +27,24 @@ md.renderer.rules["image"] = (tokens, i) => {
   return `<a href="#" data-href="${md.utils.escapeHtml(src)}">${md.utils.escapeHtml(alt)}</a>`;
 };
 
-function codeBlock(text: string, language: string): string {
-  const label = md.utils.escapeHtml(language);
+function codeBlock(text: string, info: string): string {
+  const esc = md.utils.escapeHtml;
+  const file = fileOf(info, text);
+  const name = file || languageOf(info);
+  const action = (what: string, word: string, title: string) =>
+    `<button type="button" class="act ${what}" data-code="${what}" title="${title}" aria-label="${esc(`${word} code${name ? `, ${name}` : ""}`)}">${word}</button>`;
   return (
-    `<figure class="code"><figcaption><span>${label}</span>` +
-    `<button type="button" class="copy" data-copy aria-label="Copy code">Copy</button></figcaption>` +
-    `<pre tabindex="0"><code>${md.utils.escapeHtml(text.replace(/\n$/, ""))}</code></pre></figure>`
+    `<figure class="code" data-info="${esc(info)}" aria-label="${esc(`Code${name ? `, ${name}` : ""}`)}"><figcaption><span class="name">${esc(name)}</span>` +
+    action("copy", "Copy", "Copy") +
+    action("insert", "Insert", "Insert at the cursor") +
+    action("apply", "Apply", esc(file ? `Propose it for ${file}; you review it before anything changes` : "Propose it for the file you look at; you review it before anything changes")) +
+    `</figcaption><pre tabindex="0"><code>${md.utils.escapeHtml(text.replace(/\n$/, ""))}</code></pre></figure>`
   );
 }
 
 md.renderer.rules["fence"] = (tokens, i) => {
   const token = tokens[i];
-  return codeBlock(token?.content ?? "", (token?.info ?? "").trim().split(/\s+/)[0] ?? "");
+  return codeBlock(token?.content ?? "", (token?.info ?? "").trim());
 };
 md.renderer.rules["code_block"] = (tokens, i) => codeBlock(tokens[i]?.content ?? "", "");
 
