@@ -19,9 +19,12 @@ export async function insertCode(block: CodeBlock, attention: AttentionTracker):
     return;
   }
   const at = editor.selection;
-  const before = editor.document.lineAt(at.start.line).text.slice(0, at.start.character);
-  const indent = /^\s*$/.test(before) ? before : "";
-  const text = indent ? block.text.replace(/\n(?=[^\n])/g, `\n${indent}`) : block.text;
+  const line = editor.document.lineAt(at.start.line).text;
+  const before = line.slice(0, at.start.character);
+  const indent = /^\s*/.exec(before)?.[0] ?? "";
+  const lines = block.text.replace(/\n(?=[^\n])/g, `\n${indent}`);
+  // Behind a line that is complete the block begins a line of its own.
+  const text = at.isEmpty && before.trim() !== "" && at.start.character === line.length ? `\n${indent}${lines}` : before.trim() === "" ? lines : block.text;
   await editor.edit((b) => b.replace(at, text));
 }
 

@@ -315,7 +315,9 @@ function approve(root: HTMLElement, item: Extract<Item, { kind: "approve" }>, po
     el("header", {}, icon("warning"), el("span", { class: "title" }, item.title)),
   );
   if (item.detail) {
-    card.append(el("pre", { class: "output", tabindex: "0" }, item.detail));
+    const detail = el("div", { class: "markdown detail", tabindex: "0" });
+    updateMarkdown(detail, item.detail);
+    card.append(detail);
   }
   const footer = el("footer", {});
   if (item.chosen === undefined) {
