@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"redline/agent/geminitest"
+	"redline/editors/editortest"
 )
 
 // acpInstalled returns a path below what lsp/acp/testenv/install.sh installs.
@@ -191,6 +192,37 @@ func TestACPSession(t *testing.T) {
 	}
 	if len(again.Questions) != 0 || !slices.Equal(again.Stops, []string{"end_turn"}) {
 		t.Errorf("%+v, %v", again.Questions, again.Stops)
+	}
+}
+
+// The replay files that every editor plays, as far as the protocol can: a proposal is
+// taken as a whole, so those in which some hunks are rejected or amended are left out.
+func TestACPReplays(t *testing.T) {
+	for _, name := range []string{"bytes", "conflict"} {
+		t.Run(name, func(t *testing.T) {
+			r := editortest.Load(t, name)
+			root, gemini := r.Start(t)
+			var during []any
+			asked := false
+			for _, a := range r.Person {
+				switch a.Verb {
+				case "ask":
+					asked = true
+				case "type":
+					if !asked {
+						t.Fatal("the replay has come to type before it asks; let the client do it")
+					}
+					during = append(during, map[string]any{"path": filepath.Join(root, a.File), "line": a.At, "text": a.Text})
+				case "reject", "amend", "undo":
+					t.Fatalf("the replay has come to %s, which the protocol cannot", a.Verb)
+				}
+			}
+			saw := drive(t, acpEnv(t, gemini, t.TempDir()), map[string]any{"cwd": root, "types": during, "prompts": []any{textBlock(r.Prompt)}})
+			if !slices.Equal(saw.Stops, []string{"end_turn"}) {
+				t.Errorf("stops %v, errors %v", saw.Stops, saw.Errors)
+			}
+			r.Check(t, root, gemini)
+		})
 	}
 }
 

@@ -99,7 +99,7 @@ func (p permission) pick(kind string) any {
 
 // client is a client of the protocol as a test wants it.
 type client struct {
-	t    *testing.T
+	t    testing.TB
 	conn *rpc.Conn
 	pipe net.Conn
 	dir  string
@@ -128,7 +128,7 @@ type setup struct {
 }
 
 // start connects a client to a server of its own.
-func start(t *testing.T, s setup) *client {
+func start(t testing.TB, s setup) *client {
 	t.Helper()
 	if s.dir == "" {
 		s.dir = t.TempDir()

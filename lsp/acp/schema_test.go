@@ -16,7 +16,7 @@ import (
 
 // installed returns a path below what testenv/install.sh installs, and whether it is
 // there.
-func installed(t *testing.T, path ...string) (string, bool) {
+func installed(t testing.TB, path ...string) (string, bool) {
 	t.Helper()
 	prefix := os.Getenv("REDLINE_EDITORS")
 	if prefix == "" {
@@ -51,7 +51,7 @@ var theSchema = struct {
 	err error
 }{}
 
-func loadSchema(t *testing.T) *schema {
+func loadSchema(t testing.TB) *schema {
 	t.Helper()
 	file, ok := installed(t, "@agentclientprotocol", "sdk", "schema", "v1", "schema.json")
 	if !ok {
@@ -114,7 +114,7 @@ func (s *schema) check(def string, raw json.RawMessage) error {
 // watch checks the messages of one connection in both directions.
 type watch struct {
 	*schema
-	t *testing.T
+	t testing.TB
 
 	mu    sync.Mutex
 	asked map[string]string // method by direction and id
@@ -125,7 +125,10 @@ type watch struct {
 // watches are the running checks, by test, so that a test can ask what was seen.
 var watches sync.Map
 
-func tap(t *testing.T) func(rpc.Direction, []byte) {
+func tap(t testing.TB) func(rpc.Direction, []byte) {
+	if _, measured := t.(*testing.B); measured {
+		return nil
+	}
 	s := loadSchema(t)
 	if s == nil {
 		return nil

@@ -4,7 +4,7 @@
 //   usage: node drive.mjs SDK PLAN
 //
 // SDK is the module of the SDK, PLAN a JSON object: command (the agent's, a list), cwd, buffers (unsaved text by path),
-// prompts (a list of lists of content blocks), load (a session to load instead of making one), mode, answers (kinds of
+// types (what is typed while the first question is open: path, line, text), prompts (a list of lists of content blocks), load (a session to load instead of making one), mode, answers (kinds of
 // options, one a question; the last one for all that follow), servers (of MCP), capabilities.
 import { spawn } from "node:child_process";
 import { readFile, writeFile, mkdir } from "node:fs/promises";
@@ -21,7 +21,14 @@ const terminals = new Map();
 
 const app = acp.client({ name: "redline-test" });
 app.onNotification(C.session.update, ({ params }) => void seen.updates.push(params.update));
-app.onRequest(C.session.requestPermission, ({ params }) => {
+// typeLine makes text of a line of a file, 1-based, without saving.
+async function typeLine({ path, line, text }) {
+  const lines = (buffers.get(path) ?? (await readFile(path, "utf8"))).split("\n");
+  lines[line - 1] = text;
+  buffers.set(path, lines.join("\n"));
+}
+app.onRequest(C.session.requestPermission, async ({ params }) => {
+  if (seen.questions.length === 0) for (const t of plan.types ?? []) await typeLine(t);
   const kind = plan.answers?.[Math.min(seen.questions.length, plan.answers.length - 1)] ?? "allow_once";
   seen.questions.push(params);
   const option = params.options.find((o) => o.kind === kind);
