@@ -3,6 +3,11 @@ import { selectionItem } from "./context";
 import type { EventParams } from "./ext";
 import type { Conversation } from "./session";
 
+/** How long the editor may take to ask where comments can be, in milliseconds. */
+const ASKED = 2000;
+/** When it has drawn what it was told of that, in milliseconds. */
+const DRAWN = 100;
+
 /**
  * The prompt at the cursor: a key opens an input under the line, what is typed goes to
  * the agent with the lines around, and the answer comes there: as hunks, which then
@@ -21,7 +26,7 @@ export class InlinePrompt implements vscode.Disposable {
       conversation.onEvent((p) => this.follow(p)),
       vscode.commands.registerCommand("redline.inlineAsk", (about?: { uri: string; range: vscode.Range }) => this.show(about?.range)),
       vscode.commands.registerCommand("redline.inlineSend", (reply: vscode.CommentReply) => this.send(reply)),
-      vscode.commands.registerCommand("redline.inlineClose", () => this.close()),
+      vscode.commands.registerCommand("redline.inlineClose", (thread?: vscode.CommentThread) => this.close(thread)),
     );
   }
 
@@ -30,7 +35,11 @@ export class InlinePrompt implements vscode.Disposable {
     this.subscriptions.dispose();
   }
 
-  /** Opens the input under the selection, or the lines that an action is about. */
+  /**
+   * Opens the input under the selection, or the lines that an action is about. Only the editor's own
+   * command puts the cursor into it, and that works where comments can be: in these
+   * lines, for this moment.
+   */
   private async show(range?: vscode.Range): Promise<void> {
     const editor = vscode.window.activeTextEditor;
     if (!editor || !["file", "untitled"].includes(editor.document.uri.scheme)) {
@@ -38,22 +47,43 @@ export class InlinePrompt implements vscode.Disposable {
       return;
     }
     this.close();
-    const thread = this.controller.createCommentThread(editor.document.uri, range ?? editor.selection, []);
-    thread.canReply = true;
-    thread.label = "Ask Redline";
-    thread.collapsibleState = vscode.CommentThreadCollapsibleState.Expanded;
-    this.open = { thread, asked: false, answer: "" };
+    const at = range ?? editor.selection;
+    let timer: NodeJS.Timeout | undefined;
+    let over = false;
+    await new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, ASKED);
+      this.controller.commentingRangeProvider = {
+        provideCommentingRanges: (document) => {
+          if (over || document !== editor.document) {
+            return []; // when it asks again for a reason of its own
+          }
+          resolve();
+          return [new vscode.Range(at.start.line, 0, at.end.line, 0)];
+        },
+      };
+    });
+    clearTimeout(timer);
+    await new Promise((resolve) => setTimeout(resolve, DRAWN)); // the answer is on its way
+    const lines = { startLineNumber: at.start.line + 1, startColumn: 1, endLineNumber: at.end.line + 1, endColumn: 1 };
+    await vscode.commands.executeCommand("workbench.action.addComment", { range: lines });
+    // To take the provider away would draw everything anew, and the cursor would be lost.
+    over = true;
   }
 
-  private close(): void {
+  private close(thread?: vscode.CommentThread): void {
+    thread?.dispose();
     this.open?.thread.dispose();
     this.open = undefined;
   }
 
   private async send({ thread, text }: vscode.CommentReply): Promise<void> {
     const words = text.trim();
-    if (!words || this.open?.thread !== thread) {
+    if (!words) {
       return;
+    }
+    if (this.open?.thread !== thread) {
+      this.close();
+      this.open = { thread, asked: true, answer: "" };
     }
     const document = await vscode.workspace.openTextDocument(thread.uri);
     const { item, label } = selectionItem(document, thread.range ?? new vscode.Range(0, 0, 0, 0));
