@@ -61,6 +61,7 @@ func TestVSCodeActions(t *testing.T) {
 	w.shot("4-hunk")
 	w.click(`.review-widget .comment-body a:has-text("Accept")`)
 	w.waitEditor("2")
+	w.gone(".review-widget")
 	w.press("Control+Alt+e")
 	w.until(`document.activeElement.closest(".review-widget") !== null`)
 	w.typeText("What is this?")

@@ -74,6 +74,7 @@ export class InlinePrompt implements vscode.Disposable {
     thread?.dispose();
     this.open?.thread.dispose();
     this.open = undefined;
+    void vscode.commands.executeCommand("setContext", "redline.inlineOpen", false);
   }
 
   private async send({ thread, text }: vscode.CommentReply): Promise<void> {
@@ -91,6 +92,9 @@ export class InlinePrompt implements vscode.Disposable {
     thread.label = "Redline is working…";
     thread.canReply = false;
     Object.assign(this.open, { asked: true, answer: "" });
+    // The input is gone; whoever asked goes on in the text, where Escape closes the thread.
+    void vscode.commands.executeCommand("setContext", "redline.inlineOpen", true);
+    void vscode.commands.executeCommand("workbench.action.focusActiveEditorGroup");
     await this.conversation.prompt(words, [item], label);
     if (!this.conversation.isRunning && this.open?.thread === thread && this.open.asked) {
       this.close(); // it could not be sent; the chat or a notification says why

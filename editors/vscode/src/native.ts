@@ -1,8 +1,10 @@
 import * as vscode from "vscode";
 import type { Server } from "./client";
+import { config } from "./config";
 import { selectionItem } from "./context";
 import { errorText, method, type ContextItem, type EventParams, type Proposal, type SessionInfo } from "./ext";
-import type { QuestionStore } from "./questions";
+import { offerModels, pickedModel } from "./models";
+import type { Question, QuestionStore } from "./questions";
 import { questionText } from "./questiontext";
 import { message, type Conversation } from "./session";
 
@@ -31,7 +33,7 @@ export class NativeChat implements vscode.Disposable {
     if ((vscode as { chat?: unknown }).chat) {
       const participant = vscode.chat.createChatParticipant("redline.agent", (request, context, stream, token) => this.answer(request, context, stream, token));
       participant.iconPath = icon;
-      this.subscriptions.push(participant);
+      this.subscriptions.push(participant, offerModels(server, conversation));
     }
     this.subscriptions.push(server.onDidChangeState((s) => s !== "running" && this.live.clear()));
   }
@@ -49,14 +51,15 @@ export class NativeChat implements vscode.Disposable {
     try {
       const sessionId = await this.session(remembered(context), stream);
       const plan = request.command === "plan";
-      if (plan) {
-        await this.server.request(method.sessionConfigure, { sessionId, mode: "plan" });
+      const model = pickedModel(request.model);
+      if (plan || model) {
+        await this.server.request(method.sessionConfigure, { sessionId, ...(plan ? { mode: "plan" } : {}), ...(model ? { model } : {}) });
       }
       try {
         return await this.turn(sessionId, request, stream, token);
       } finally {
         if (plan && this.server.state === "running") {
-          await this.server.request(method.sessionConfigure, { sessionId, mode: "default" });
+          await this.server.request(method.sessionConfigure, { sessionId, mode: config.mode() });
         }
       }
     } catch (e) {
@@ -116,12 +119,7 @@ export class NativeChat implements vscode.Disposable {
         }),
         this.questions.onDidChange((c) => {
           if (c.type === "asked" && c.question.sessionId === sessionId) {
-            const { text, whole } = questionText(c.question);
-            stream.markdown(new vscode.MarkdownString().appendText(`${text}\n`));
-            for (const o of whole ? c.question.options : []) {
-              stream.button({ command: "redline.answer", title: o.label, arguments: [c.question.id, o.optionId] });
-            }
-            stream.button({ command: "redline.answerQuestion", title: whole ? "More…" : "Read and Answer…", arguments: [c.question.id] });
+            ask(stream, c.question);
           }
         }),
         this.server.onDidChangeState((s) => {
@@ -203,7 +201,6 @@ class Shown {
         this.stream.anchor(new vscode.Location(vscode.Uri.parse(f.newUri ?? f.uri), new vscode.Position(line, 0)), vscode.workspace.asRelativePath(vscode.Uri.parse(f.uri)));
       });
       this.stream.markdown("\n\n");
-      this.stream.button({ command: "redline.nextHunk", title: "Go to Change" });
       this.stream.button({ command: "redline.reviewAll", title: "Review All" });
       this.stream.button({ command: "redline.decideProposal", title: "Accept All", arguments: [p.proposalId, "accept"] });
       this.stream.button({ command: "redline.decideProposal", title: "Reject All", arguments: [p.proposalId, "reject"] });
@@ -213,6 +210,25 @@ class Shown {
       this.stream.markdown(`\n\n*${parts.join(", ")}.*\n\n`);
     }
   }
+}
+
+/** Writes a question with its plainest answers; the others are behind the last button. */
+function ask(stream: vscode.ChatResponseStream, q: Question): void {
+  const { text, whole } = questionText(q);
+  const command = q.subject?.type === "command" ? q.subject["command"] : undefined;
+  const words = new vscode.MarkdownString();
+  if (typeof command === "string") {
+    words.appendMarkdown("Run this command?").appendCodeblock(command, "sh");
+  } else {
+    words.appendText(text);
+  }
+  stream.markdown(words);
+  for (const kind of whole ? ["once", "reject"] : ["reject"]) {
+    for (const o of q.options.filter((o) => o.kind === kind)) {
+      stream.button({ command: "redline.answer", title: o.label, arguments: [q.id, o.optionId] });
+    }
+  }
+  stream.button({ command: "redline.answerQuestion", title: whole ? "More…" : "Read and Answer…", arguments: [q.id] });
 }
 
 function remembered(context: vscode.ChatContext): string | undefined {

@@ -5,8 +5,15 @@ import type { Server } from "./client";
 import { config } from "./config";
 import { method, type ContextItem, type EventParams, type Mode, type Proposal, type SessionInfo, type UsageInfo } from "./ext";
 
-/** Where the session of this window is remembered, so that a reload finds it. */
-const REMEMBERED = "redline.session";
+/** Where the sessions of this folder's windows are remembered, newest first, so that a reload finds its own. */
+const REMEMBERED = "redline.sessions";
+/** How many are. */
+const KEPT = 5;
+/**
+ * How long a reloaded window tries to have its session back, in milliseconds: the
+ * server of the window as it was before has it until it has ended.
+ */
+const PATIENCE = 4000;
 
 /**
  * The conversation of this window: its session on the server, what was said so
@@ -19,6 +26,7 @@ export class Conversation implements vscode.Disposable {
   /** The session whose events are taken; it may be on its way still. */
   private id: string | undefined;
   private opening: Promise<SessionInfo> | undefined;
+  private restoring: Promise<void> | undefined;
   private lastSeq = 0;
   private running = false;
   private failed = false;
@@ -48,7 +56,7 @@ export class Conversation implements vscode.Disposable {
     );
     server.onDidChangeState((s) => {
       if (s === "running") {
-        void this.restore();
+        this.restoring ??= this.restore().finally(() => (this.restoring = undefined));
         return;
       }
       this.opening = undefined;
@@ -154,8 +162,9 @@ export class Conversation implements vscode.Disposable {
 
   /** Ends the session and starts with an empty one. */
   async reset(): Promise<void> {
+    const left = this.id;
     await this.leave();
-    this.remember(undefined);
+    void this.memory.update(REMEMBERED, this.remembered().filter((id) => id !== left));
   }
 
   /** Goes on in a copy of the session, as it was before a turn. */
@@ -186,6 +195,8 @@ export class Conversation implements vscode.Disposable {
 
   /** The session, made if there is none. */
   async open(): Promise<SessionInfo> {
+    await this.server.get();
+    await this.restoring;
     this.opening ??= this.start().catch((e: unknown) => {
       this.opening = undefined;
       throw e;
@@ -211,19 +222,27 @@ export class Conversation implements vscode.Disposable {
 
   /** After a start of the server: the session that this window had, if it is kept. */
   private async restore(): Promise<void> {
-    const known = this.id ?? (config.restoreSession() ? this.memory.get<string>(REMEMBERED) : undefined);
-    if (!known || this.opening) {
-      return;
-    }
-    this.opening = this.resume(known);
-    try {
-      await this.opening;
-    } catch (e) {
-      this.opening = undefined;
-      this.server.log(`resume: ${message(e)}`);
-      if (this.server.state === "running") {
-        this.forgotten();
+    const known = this.id ? [this.id] : config.restoreSession() ? this.remembered() : [];
+    const end = Date.now() + PATIENCE;
+    for (let wait = 100; known.length > 0 && !this.opening; wait *= 2) {
+      let taken = false;
+      for (const id of known) {
+        try {
+          const info = await this.resume(id);
+          this.opening = Promise.resolve(info);
+          return;
+        } catch (e) {
+          this.server.log(`resume ${id}: ${message(e)}`);
+          taken ||= /open in another/.test(message(e));
+        }
       }
+      if (!taken || Date.now() + wait > end || this.server.state !== "running") {
+        break; // gone, or another window has it
+      }
+      await new Promise((resolve) => setTimeout(resolve, wait));
+    }
+    if (this.server.state === "running" && !this.opening) {
+      this.forgotten();
     }
   }
 
@@ -235,7 +254,6 @@ export class Conversation implements vscode.Disposable {
     this.info = undefined;
     this.id = undefined;
     this.lastSeq = 0;
-    this.remember(undefined);
   }
 
   private async resume(sessionId: string): Promise<SessionInfo> {
@@ -266,28 +284,29 @@ export class Conversation implements vscode.Disposable {
   }
 
   /** Makes a session with the user's settings; it is not this window's yet. */
-  async create(): Promise<SessionInfo> {
+  async create(over: { mode?: Mode; model?: string } = {}): Promise<SessionInfo> {
     const [model, reviewAt, mode] = [this.chosen.model ?? config.model(), config.reviewAt(), this.chosen.mode ?? config.mode()];
     return this.server.request<SessionInfo>(method.sessionNew, {
       folders: (vscode.workspace.workspaceFolders ?? []).filter((f) => f.uri.scheme === "file").map((f) => f.uri.toString()),
       ...(model ? { model } : {}),
       ...(mode === "default" ? {} : { mode }),
       ...(reviewAt ? { reviewAt } : {}),
+      ...over,
     });
   }
 
   private took(info: SessionInfo): SessionInfo {
     this.info = info;
     this.id = info.sessionId;
-    this.remember(info.sessionId);
+    void this.memory.update(REMEMBERED, [info.sessionId, ...this.remembered().filter((id) => id !== info.sessionId)].slice(0, KEPT));
     this.chosen = {};
     this.state.fire();
     void this.count();
     return info;
   }
 
-  private remember(sessionId: string | undefined): void {
-    void this.memory.update(REMEMBERED, sessionId);
+  private remembered(): string[] {
+    return this.memory.get<string[]>(REMEMBERED) ?? [];
   }
 
   private receive(p: EventParams): void {

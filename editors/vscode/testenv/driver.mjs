@@ -5,6 +5,8 @@
 //   {"op":"open","url":…,"width":…,"height":…}
 //   {"op":"click"|"dblclick"|"hover"|"wait"|"gone"|"text"|"texts"|"count"|"focused","in":"chat"?,"sel":…,"nth"?,"has"?,"timeout"?}
 //   {"op":"type","text":…} {"op":"press","key":…} {"op":"shot","path":…} {"op":"eval","in"?,"js":…} {"op":"until","in"?,"js":…}
+//   {"op":"reload"}          as the user does with F5
+//   {"op":"window","n":…}    goes to window n, counted from 0; one more than there are opens it, on the same folder
 //   {"op":"menu","text":…}   runs a command of the palette by its title
 //   {"op":"quick","text":…}  opens a file by its name
 //   {"op":"goto","file":…,"line":…}  the same, with the cursor at the start of a 1-based line
@@ -19,6 +21,7 @@ const browser = await chromium.launch({
   args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"],
 });
 let page;
+const pages = [];
 // Generous, for machines that do other work too; what is waited for ends the wait.
 let timeout = 60000;
 
@@ -39,6 +42,11 @@ const frameOf = async (c) => {
   return handle.ownerFrame();
 };
 
+async function drawn() {
+  await page.locator(".monaco-workbench").waitFor({ timeout });
+  await page.locator(".explorer-folders-view .monaco-list-row, .webview.ready").first().waitFor({ timeout });
+}
+
 async function picker(text) {
   const input = page.locator(".quick-input-widget input[type=text]").first();
   await input.waitFor({ timeout });
@@ -50,10 +58,28 @@ const ops = {
     const context = await browser.newContext({ viewport: { width: c.width ?? 1440, height: c.height ?? 900 }, deviceScaleFactor: c.scale ?? 1 });
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
     page = await context.newPage();
+    pages.push(page);
     page.on("pageerror", (e) => console.error(`page: ${e}`));
     await page.goto(c.url);
-    await page.locator(".monaco-workbench").waitFor({ timeout });
-    await page.locator(".explorer-folders-view .monaco-list-row").first().waitFor({ timeout });
+    await drawn();
+  },
+  async reload() {
+    // Text that is not saved asks whether to leave; the workbench keeps it.
+    page.once("dialog", (d) => d.accept());
+    await page.reload();
+    await drawn();
+  },
+  async window(c) {
+    if (c.n < pages.length) {
+      page = pages[c.n];
+      await page.bringToFront();
+      return;
+    }
+    const url = page.url();
+    page = await page.context().newPage();
+    pages.push(page);
+    await page.goto(url);
+    await drawn();
   },
   click: (c) => find(c).click({ timeout, modifiers: c.modifiers }),
   dblclick: (c) => find(c).dblclick({ timeout }),
