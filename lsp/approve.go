@@ -121,6 +121,9 @@ func (s *Server) approveByMessage(ctx context.Context, a agent.Approval) (agent.
 	q := asking{level: protocol.MessageTypeWarning, text: messageText(a), brief: a.Title}
 	for _, o := range a.Options {
 		q.options = append(q.options, o.Label)
+		if o.Kind == agent.OptionReject {
+			q.no = o.Label
+		}
 	}
 	i, err := s.askPlain(ctx, q)
 	if err != nil || i < 0 {

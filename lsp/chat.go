@@ -161,6 +161,10 @@ func (s *Server) makeByEditor(ctx context.Context, path, text string) error {
 // showChat shows a chat document with the cursor at a line, and says what is wrong when the editor then does not
 // tell the server of it.
 func (s *Server) showChat(ctx context.Context, path, key string, line int) {
+	if s.client.name == editorEglot && !onDisk(path) { // it shows only what is on the disk
+		s.showMessage(ctx, protocol.MessageTypeInfo, "Redline: the chat is the buffer "+filepath.Base(path)+" (C-x b)")
+		return
+	}
 	if err := s.show(ctx, path, true, line); err != nil {
 		s.showMessage(ctx, protocol.MessageTypeWarning, "Redline: "+err.Error())
 		return
@@ -293,7 +297,8 @@ func (x *session) promptInChat(msg agent.Message, t *chatTurn) (turnID string, e
 	return turnID, nil
 }
 
-// chatSession returns the session of a chat document, making one if there is none.
+// chatSession returns the session of a chat document. One that the user made has the
+// current conversation, unless another has it.
 func (s *Server) chatSession(key string) (*session, error) {
 	s.mu.Lock()
 	x := s.sessions[s.chats[key]]
@@ -301,9 +306,14 @@ func (s *Server) chatSession(key string) (*session, error) {
 	if x != nil {
 		return x, nil
 	}
-	x, err := s.newSession("", "", "", false)
+	x, err := s.currentSession()
 	if err != nil {
 		return nil, err
+	}
+	if _, taken := s.openChatOf(x); taken || x.direct {
+		if x, err = s.newSession("", "", "", false); err != nil {
+			return nil, err
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

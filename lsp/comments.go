@@ -95,9 +95,12 @@ func trimEnd(s, end string) (text string, closed bool) {
 	return strings.TrimSpace(s), false
 }
 
+// commentNote is how what the model is told of a comment's place begins.
+const commentNote = "\n\n(This is a comment in the file, at line "
+
 // prompt returns what the model is asked.
 func (c comment) prompt() string {
-	return fmt.Sprintf("%s\n\n(This is a comment in the file, at line %d. Do what it says where it stands, and remove the comment.)", c.text, c.first+1)
+	return fmt.Sprintf("%s"+commentNote+"%d. Do what it says where it stands, and remove the comment.)", c.text, c.first+1)
 }
 
 // surroundings is how many lines before and after a comment go with it.

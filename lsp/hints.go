@@ -111,7 +111,7 @@ func (s *Server) diffHints() map[uri.URI]*protocol.PublishDiagnosticsParams {
 		for _, h := range s.diffHunks(d) {
 			params.Diagnostics = append(params.Diagnostics, protocol.Diagnostic{
 				Range: h.rng, Severity: protocol.DiagnosticSeverityHint,
-				Source: protocol.NewOptional(hintSource), Message: protocol.String("Redline: undecided"),
+				Source: protocol.NewOptional(hintSource), Message: protocol.String("undecided"),
 			})
 		}
 		if len(params.Diagnostics) > 0 {

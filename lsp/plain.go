@@ -224,21 +224,36 @@ func (s *Server) progressToken(turnID string) json.RawMessage {
 
 // plainEnd shows how the turn of x ended. The caller holds x.mu.
 func (s *Server) plainEnd(x *session, end agent.TurnEnded) {
-	if x.plain.progress != nil {
-		x.plain.progress.end()
-	}
+	p, level, text := x.plain.progress, protocol.MessageTypeInfo, ""
 	switch {
 	case end.Status == agent.Failed || end.Status == agent.Limit:
-		s.showMessage(s.root, protocol.MessageTypeError, "Redline: "+end.Err.Error())
+		level, text = protocol.MessageTypeError, "Redline: "+end.Err.Error()
 	case end.Status == agent.Completed && x.chat == nil:
-		if text := strings.TrimSpace(x.plain.answer.String()); text != "" {
-			s.showMessage(s.root, protocol.MessageTypeInfo, s.answerText(text))
+		if answer := strings.TrimSpace(x.plain.answer.String()); answer != "" {
+			text = s.answerText(answer)
 		}
 	}
 	if x.chat != nil {
 		x.chat.end()
 	}
 	x.plain, x.chat = nil, nil
+	if p != nil {
+		p.end()
+	}
+	switch {
+	case text == "":
+	case p == nil:
+		s.showMessage(s.root, level, text)
+	default:
+		// The end of a progress clears the line of messages in Helix.
+		s.background(func(ctx context.Context) {
+			select {
+			case <-p.done:
+				s.showMessage(ctx, level, text)
+			case <-ctx.Done():
+			}
+		})
+	}
 }
 
 // progressCancel stops the turn whose progress the user cancelled.

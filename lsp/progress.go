@@ -17,16 +17,25 @@ type progress struct {
 	last string
 	more chan struct{} // capacity 1: last has changed
 	stop chan struct{}
+	done chan struct{} // closed when the client has been told all there is
 	once sync.Once
 }
 
 // startProgress begins a progress with the given token; it ends by itself with the
 // connection. create says that the client does not know the token yet.
 func (s *Server) startProgress(token json.RawMessage, title string, create bool) *progress {
-	p := &progress{more: make(chan struct{}, 1), stop: make(chan struct{})}
+	p := &progress{more: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
 	s.background(func(ctx context.Context) {
+		defer close(p.done)
 		if create {
 			wait, cancel := context.WithTimeout(ctx, 10*time.Second)
+			s.background(func(context.Context) {
+				select {
+				case <-p.stop: // what is over need not be shown
+					cancel()
+				case <-wait.Done():
+				}
+			})
 			err := s.conn.Call(wait, "window/workDoneProgress/create", map[string]any{"token": token}, nil)
 			cancel()
 			if err != nil {

@@ -27,6 +27,9 @@ type asking struct {
 	text    string // of the message
 	brief   string
 	options []string
+	// no is the option that does nothing. It is the first of the message in editors that
+	// take the first one when the user, who was typing, happens to press Enter.
+	no string
 }
 
 // askPlain returns the index of the option the user chose, -1 when the message was sent
@@ -50,7 +53,12 @@ func (s *Server) askPlain(ctx context.Context, a asking) (int, error) {
 	s.background(func(context.Context) {
 		p := protocol.ShowMessageRequestParams{Type: a.level, Message: a.text}
 		for _, o := range a.options {
-			p.Actions = append(p.Actions, protocol.MessageActionItem{Title: o})
+			item := protocol.MessageActionItem{Title: o}
+			if o == a.no && (s.client.name == editorHelix || s.client.name == editorEglot) {
+				p.Actions = slices.Insert(p.Actions, 0, item)
+			} else {
+				p.Actions = append(p.Actions, item)
+			}
 		}
 		var r reply
 		r.err = s.conn.Call(ctx, "window/showMessageRequest", &p, &r.item)

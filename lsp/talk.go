@@ -65,6 +65,7 @@ func (t *talk) said(s *Server, ev agent.Body) string {
 
 // prompted is a prompt and the heading of its answer.
 func prompted(text string) string {
+	text, _, _ = strings.Cut(text, commentNote) // the user wrote none of that
 	return chatYou + "\n\n" + strings.TrimSpace(text) + "\n\n" + chatAnswer + "\n\n"
 }
 

@@ -115,8 +115,7 @@ func (h *helix) traced(text string, n int) {
 	h.t.Helper()
 	deadline := time.Now().Add(time.Minute)
 	for {
-		data, _ := os.ReadFile(h.trace()) // not there yet
-		if strings.Count(string(data), text) >= n {
+		if h.sent(text) >= n {
 			return
 		}
 		if time.Now().After(deadline) {
@@ -126,12 +125,22 @@ func (h *helix) traced(text string, n int) {
 	}
 }
 
-// normal leaves the insert mode. A key that follows Escape at once would count as Alt with
-// that key, so it is waited for what Escape does.
-func (h *helix) normal() {
+// insert types a text where the cursor is. A key that follows Escape at once would count as
+// Alt with that key, so it is waited for what Escape does.
+func (h *helix) insert(text string) {
 	h.t.Helper()
+	h.Keys("i")
+	h.See(" INS ")
+	h.Text(text)
+	h.See(text)
 	h.Keys("Escape")
 	h.See(" NOR ")
+}
+
+// sent counts how often a text was on the wire.
+func (h *helix) sent(text string) int {
+	data, _ := os.ReadFile(h.trace()) // not there yet
+	return strings.Count(string(data), text)
 }
 
 // command types a command of Helix' own.
@@ -217,5 +226,7 @@ func (h *helix) idle() {
 func (h *helix) clean(s string) string {
 	s = regexp.MustCompile("[⣾⣽⣻⢿⡿⣟⣯⣷]").ReplaceAllString(s, "⣾")
 	s = regexp.MustCompile(`changes-\d+-`).ReplaceAllString(s, "changes-4242-")
+	s = regexp.MustCompile(`chat-\d{4}-\d\d-\d\d`).ReplaceAllString(s, "chat-2026-01-02")
+	s = regexp.MustCompile(`/tmp/\S+ *│`).ReplaceAllString(s, "/home/you/greet"+strings.Repeat(" ", 63)+"│")
 	return s
 }

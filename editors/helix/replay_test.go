@@ -35,10 +35,8 @@ func (p person) Open(file string) { p.t.Helper(); p.open(file, 1) }
 func (p person) Type(file string, line int, text string) {
 	p.t.Helper()
 	p.open(file, line)
-	p.Keys("g", "h", "v", "g", "l", "d", "i")
-	p.Text(text)
-	p.See(text)
-	p.normal()
+	p.Keys("g", "h", "v", "g", "l", "d")
+	p.insert(text)
 }
 
 // Ask asks by the command line, or where that takes no arguments, in the chat.
@@ -51,9 +49,7 @@ func (p person) Ask(prompt string) {
 	p.redline("ask")
 	p.See("Write below the last heading")
 	p.traced(`"languageId":"markdown"`, 1)
-	p.Keys("i")
-	p.Text(prompt)
-	p.normal()
+	p.insert(prompt)
 	p.act("Send")
 	p.See("## Redline")
 }
