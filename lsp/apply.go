@@ -264,7 +264,7 @@ func (s *Server) sendEdit(ctx context.Context, params protocol.ApplyWorkspaceEdi
 			}
 			d := s.timing.Refuse
 			if applied {
-				d = s.timing.Settle
+				d = s.settleTime()
 			}
 			timer := time.NewTimer(d)
 			defer timer.Stop()
@@ -285,6 +285,15 @@ func (s *Server) sendEdit(ctx context.Context, params protocol.ApplyWorkspaceEdi
 			return applied, "cancelled"
 		}
 	}
+}
+
+// settleTime is how long a document may take to follow a positive answer. Eglot tells of
+// changes only when the user has not typed for half a second.
+func (s *Server) settleTime() time.Duration {
+	if s.client.name == editorEglot {
+		return 5 * s.timing.Settle
+	}
+	return s.timing.Settle
 }
 
 // asExpected reports whether every file is exactly as the edit makes it.

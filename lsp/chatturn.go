@@ -156,7 +156,7 @@ func (t *chatTurn) insert(ctx context.Context, text string) error {
 		}
 		wait := t.s.timing.Refuse
 		if err == nil && res.Applied {
-			wait = t.s.timing.Settle
+			wait = t.s.settleTime()
 		}
 		if t.arrived(ctx, changed, text, wait) {
 			return nil

@@ -78,6 +78,13 @@ func start(t *testing.T, root, url, file string) *emacs {
 		t.Fatal(err)
 	}
 	e.Terminal = editortest.StartTerminal(t, root, env, 110, 30, exe, "-Q", "-nw", "-l", filepath.Join(e.home, "init.el"), file)
+	t.Cleanup(func() {
+		if dir := os.Getenv("REDLINE_KEEP"); dir != "" && t.Failed() {
+			if data, err := os.ReadFile(e.trace()); err == nil {
+				_ = os.WriteFile(filepath.Join(dir, strings.ReplaceAll(t.Name(), "/", "-")+".trace"), data, 0o600) // to look at
+			}
+		}
+	})
 	e.See("--") // the mode line
 	e.mx("eglot")
 	e.See("[eglot:")
@@ -181,14 +188,23 @@ func (e *emacs) open(file string, line int) {
 	})
 }
 
-// act runs the code action with that title, without "Redline: ".
+// act runs the code action with that title, without "Redline: ". Like a person it then stops
+// until an edit is done: eglot tells of changes only when nothing is typed for a moment.
 func (e *emacs) act(title string) {
 	e.t.Helper()
+	edits := e.sent(`"workspace/applyEdit"`)
+	changes := e.sent(`"textDocument/didChange"`)
 	e.mx("eglot-code-actions")
 	e.See("Pick an action")
 	e.Text("Redline: " + title)
 	e.Keys("Enter")
 	e.Gone("Pick an action")
+	if strings.HasPrefix(title, "accept") {
+		e.traced(`"workspace/applyEdit"`, edits+1)
+		e.until("the change", func() bool {
+			return e.sent(`"textDocument/didChange"`) > changes || strings.Contains(e.Screen(), "read-only on disk.")
+		})
+	}
 }
 
 // marks counts the changes that wait, in all files, as flymake lists them.

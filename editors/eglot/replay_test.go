@@ -66,6 +66,12 @@ func (p *person) decide(file string, line int, title string) {
 func (p *person) Accept(file string, line int) {
 	p.t.Helper()
 	p.decide(file, line, "accept this hunk")
+	if _, err := os.Stat(filepath.Dir(filepath.Join(p.root, file))); err != nil {
+		// Emacs asks that of a buffer whose folder is not there yet.
+		p.See("read-only on disk.")
+		p.Text("n")
+		p.Gone("read-only on disk.")
+	}
 }
 
 func (p *person) Reject(file string, line int, _ string) {
