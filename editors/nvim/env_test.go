@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -50,6 +51,7 @@ type nvim struct {
 	root   string // the workspace
 	socket string
 	env    []string
+	quit   func() // ends it and waits for that
 }
 
 // each runs a test in every version of Neovim, at the same time as other tests.
@@ -134,7 +136,7 @@ func start(t *testing.T, version, root, url string, more ...string) *nvim {
 	if err != nil || line != "ready\n" {
 		t.Fatalf("Neovim did not start: %q %v %s", line, err, stderr.String())
 	}
-	t.Cleanup(func() {
+	n.quit = sync.OnceFunc(func() {
 		quit := exec.Command(n.exe, "--server", n.socket, "--remote-expr", `execute("qall!")`)
 		quit.Env = n.env
 		_ = quit.Run() // it may have ended on the way to the answer
@@ -145,6 +147,7 @@ func start(t *testing.T, version, root, url string, more ...string) *nvim {
 			t.Errorf("Neovim reported errors:\n%s", s)
 		}
 	})
+	t.Cleanup(n.quit)
 	return n
 }
 

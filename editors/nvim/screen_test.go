@@ -22,7 +22,7 @@ type terminal struct {
 }
 
 // inTerminal starts a Neovim of width by height cells.
-func inTerminal(t *testing.T, version, root, url string, width, height int) *terminal {
+func inTerminal(t *testing.T, version, root, url string, width, height int, more ...string) *terminal {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "nv")
 	if err != nil {
@@ -34,7 +34,7 @@ func inTerminal(t *testing.T, version, root, url string, width, height int) *ter
 		t.Fatal(err)
 	}
 	n := &nvim{t: t, exe: program(t, version), root: root, socket: filepath.Join(dir, "s")}
-	n.env = append(environment(t, root, url), "REDLINE_SCREEN=1", "COLORTERM=truecolor")
+	n.env = append(append(environment(t, root, url), "REDLINE_SCREEN=1", "COLORTERM=truecolor"), more...)
 	x := &terminal{n, dir}
 	x.tmux("-f", "/dev/null", "new-session", "-d", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height), "-c", root,
 		// The channel is signalled when Neovim listens; wait-for below waits for it.
@@ -83,6 +83,21 @@ func undecided(n int) string {
 
 // ended is for until: the first turn is over.
 const ended = "require('redline.session').current.ended"
+
+// await waits for a text on the screen as it is, also while Neovim waits for a key.
+func (x *terminal) await(text string) string {
+	x.t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		got := x.tmux("capture-pane", "-p", "-J")
+		if strings.Contains(got, text) {
+			return got
+		}
+		if time.Now().After(deadline) {
+			x.t.Fatalf("waited in vain for %q on the screen:\n%s", text, got)
+		}
+	}
+}
 
 // screen returns the text of the screen once Neovim has drawn all there is.
 func (x *terminal) screen(until string) string {

@@ -35,9 +35,16 @@ local function hint()
     opts.virt_text = { { text, 'NonText' } }
     opts.virt_text_pos = 'overlay'
   end
+  local question = require('redline.questions').waiting()
+  if question then
+    above[#above + 1] = { { question .. ' <Esc> to answer', 'WarningMsg' } }
+  end
   if #items > 0 then
     local labels = vim.tbl_map(require('redline.context').label, items)
     above[#above + 1] = { { 'with ' .. table.concat(labels, ', '), 'NonText' } }
+  end
+  for _, text in ipairs(s and s.saying or {}) do
+    above[#above + 1] = { { 'after this step: ' .. text:gsub('%s+', ' '), 'NonText' } }
   end
   for i, q in ipairs(s and s.queue or {}) do
     above[#above + 1] = { { ('queued %d: %s'):format(i, (q.text:gsub('%s+', ' '))), 'NonText' } }
@@ -68,6 +75,7 @@ function M.title()
 end
 
 local shown_at_once = { ['turn/started'] = true, ['turn/ended'] = true }
+local in_title = { ['usage/updated'] = true, ['plan/updated'] = true, ['model/changed'] = true, ['message/user'] = true }
 
 --- Takes an event of a session.
 ---@param s redline.Session
@@ -86,7 +94,7 @@ function M.event(s, ev, turn)
   else
     page.later()
   end
-  if shown_at_once[ev.type] or ev.type == 'usage/updated' or ev.type == 'plan/updated' or ev.type == 'model/changed' then
+  if shown_at_once[ev.type] or in_title[ev.type] then
     M.title()
   end
 end
@@ -167,7 +175,7 @@ local folds = { thought = true, tool = true }
 --- The fold level of a line, for 'foldexpr'.
 function M.foldexpr()
   local block, n = page.block_at(vim.v.lnum)
-  if not block or not folds[block.kind] or n > #block.lines then
+  if not block or not folds[block.kind] or #block.lines == 1 or n > #block.lines then
     return '0'
   end
   return n == 1 and '>1' or '1'
@@ -186,10 +194,15 @@ function M.foldtext()
   local block = page.block_at(vim.v.foldstart)
   local running = block and block.call and block.call.status == 'running'
   local more = vim.v.foldend - vim.v.foldstart
+  local tail = ('  (%d more %s)'):format(more, more == 1 and 'line' or 'lines')
   if running then
-    return ('▸ %s  │ %s'):format(first, plain(vim.fn.getline(vim.v.foldend)))
+    tail = ' │ ' .. plain(vim.fn.getline(vim.v.foldend))
   end
-  return ('▸ %s  (%d more %s)'):format(first, more, more == 1 and 'line' or 'lines')
+  local room = math.max(20, api.nvim_win_get_width(0) - vim.fn.strdisplaywidth(tail) - 3)
+  if vim.fn.strdisplaywidth(first) > room then
+    first = vim.fn.strcharpart(first, 0, room - 1) .. '…'
+  end
+  return '▸ ' .. first .. tail
 end
 
 local function window_options(win)

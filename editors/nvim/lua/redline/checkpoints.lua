@@ -10,9 +10,7 @@ local api = vim.api
 -- The checkpoint that takes back the last restore of each session.
 local undo = {}
 
-local function note(text, level)
-  vim.notify('Redline: ' .. text, level or vim.log.levels.INFO)
-end
+local note = require('redline.say').note
 
 local scopes = {
   { id = 'files', label = 'Restore the files' },

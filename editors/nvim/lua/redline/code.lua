@@ -10,9 +10,7 @@ local api = vim.api
 ---@field language string
 ---@field path? string the file it says it is of
 
-local function note(text, level)
-  vim.notify('Redline: ' .. text, level or vim.log.levels.INFO)
-end
+local note = require('redline.say').note
 
 -- The file that the line of the fence, or the one above, names.
 local function named(info, above)

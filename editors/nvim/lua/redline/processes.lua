@@ -3,9 +3,7 @@ local client = require('redline.client')
 
 local M = {}
 
-local function note(text, level)
-  vim.notify('Redline: ' .. text, level or vim.log.levels.INFO)
-end
+local note = require('redline.say').note
 
 local function line(p)
   return ('%s (%d, %s%s)'):format(

@@ -16,9 +16,7 @@ local queue = {}
 local asking
 local waiting_for_mode = false
 
-local function note(text, level)
-  vim.notify('Redline: ' .. text, level or vim.log.levels.INFO)
-end
+local note = require('redline.say').note
 
 local step
 
@@ -33,7 +31,9 @@ local function wait_for_mode(q)
     return
   end
   waiting_for_mode = true
-  note(q.brief .. ' It is asked when you leave Insert mode.', vim.log.levels.WARN)
+  require('redline.chat').title()
+  require('redline.session').changed()
+  require('redline.say').brief(q.brief .. ' It is asked when you leave Insert mode.', vim.log.levels.WARN)
   vim.api.nvim_create_autocmd('ModeChanged', {
     group = vim.api.nvim_create_augroup('redline.questions', {}),
     pattern = '*:n',
@@ -55,6 +55,10 @@ function step()
   end
   table.remove(queue, 1)
   asking = q
+  -- A choice may keep the screen from being drawn: what led to it is shown first.
+  require('redline.page').flush()
+  require('redline.chat').title()
+  vim.cmd.redraw()
   local ok, err = pcall(q.ask, q.finish)
   if not ok then
     note(tostring(err), vim.log.levels.ERROR)
@@ -96,6 +100,12 @@ end
 ---@return integer
 function M.count()
   return #queue + (asking and 1 or 0)
+end
+
+--- The question that waits for Normal mode, in short.
+---@return string?
+function M.waiting()
+  return waiting_for_mode and queue[1] and queue[1].brief or nil
 end
 
 --- Takes back the questions of a session whose turn has ended; all of them without one.
@@ -174,7 +184,7 @@ function M.approve(p)
   if no and p.turnId and p.callId and not vim.endswith(p.callId, '.trust') then
     items[#items + 1] = explain
   end
-  local chosen = await(p.sessionId, p.title:gsub('%.$', '') .. '?', function(done)
+  local chosen = await(p.sessionId, p.title:gsub('[.?]$', '') .. '?', function(done)
     vim.ui.select(items, {
       prompt = prompt(p),
       kind = 'redline.approve',

@@ -14,6 +14,8 @@ local M = {}
 ---@field state string what the statusline says: idle, waiting, thinking, answering, tool, retry, confirm
 ---@field open boolean the running server has it
 ---@field queue {text: string, context: table[]}[] prompts for when the turn has ended
+---@field sent? {text: string, context?: table[]} the last prompt
+---@field saying? string[] what was said to the running turn and has not reached the model
 ---@field usage? table
 ---@field ended? integer how many turns ended
 ---@field replaying? boolean its events are those of the past
@@ -144,13 +146,13 @@ end
 function M.fail(text)
   text = text:gsub('^Redline: ', '')
   require('redline.chat').notice('error', text)
-  vim.notify('Redline: ' .. text, vim.log.levels.ERROR)
+  require('redline.say').brief(text, vim.log.levels.ERROR)
 end
 
 local function send(s, text, context)
   -- Until the server says so itself: two prompts in a row are not both a new turn.
   local before = s.running
-  s.running = true
+  s.running, s.sent = true, { text = text, context = context }
   client.request('agent/prompt', { sessionId = s.id, text = text, context = context }, function(err)
     if not err then
       return
@@ -168,16 +170,29 @@ local function enqueue(s, text, context)
   M.changed()
 end
 
+local function heard(s, text)
+  for i, t in ipairs(s.saying or {}) do
+    if vim.trim(t) == vim.trim(text) then
+      return table.remove(s.saying, i)
+    end
+  end
+end
+
 local function steer(s, text, context)
   local whole = text
   if context and #context > 0 then
     whole = text .. '\n\n' .. require('redline.context').as_text(context)
   end
+  -- It is shown as said when the model gets it, which is after its step.
+  s.saying = s.saying or {}
+  table.insert(s.saying, whole)
   client.request('agent/steer', { sessionId = s.id, text = whole }, function(err)
     if err then
+      heard(s, whole)
       send(s, text, context) -- the turn ended meanwhile
     end
   end)
+  require('redline.chat').title()
 end
 
 --- Sends a prompt. While a turn runs it goes into that turn; what cannot (an image, a
@@ -264,9 +279,12 @@ function M.event(p)
   if t == 'turn/started' then
     s.running, s.state = true, 'waiting'
   elseif t == 'turn/ended' then
-    s.running, s.state, s.ended = false, 'idle', (s.ended or 0) + 1
+    s.running, s.state, s.ended, s.saying = false, 'idle', (s.ended or 0) + 1, nil
   elseif states[t] then
     s.state = states[t]
+    if t == 'message/user' then
+      heard(s, ev.text)
+    end
   elseif t == 'tool/updated' then
     local busy = { running = 'tool', pending = 'tool', confirming = 'confirm' }
     s.state = busy[ev.status] or 'waiting'
@@ -301,7 +319,10 @@ function M.ended(s, ev)
   require('redline.questions').forget(s.id)
   if ev.status == 'failed' or ev.status == 'limit' then
     local _, text = require('redline.transcript').why_ended(ev)
-    vim.notify('Redline: ' .. text, vim.log.levels.ERROR)
+    require('redline.say').brief(text, vim.log.levels.ERROR)
+    if ev.error and ev.error.kind == 'auth' and s.sent then
+      require('redline.chat').give_back(s.sent.text, s.sent.context) -- to be sent again after signing in
+    end
   end
   require('redline.reload').check()
   if #s.queue > 0 then

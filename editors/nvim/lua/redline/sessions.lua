@@ -4,9 +4,7 @@ local session = require('redline.session')
 
 local M = {}
 
-local function note(text, level)
-  vim.notify('Redline: ' .. text, level or vim.log.levels.INFO)
-end
+local note = require('redline.say').note
 
 -- Seconds since 1970 of an RFC 3339 time in UTC.
 local function seconds(text)

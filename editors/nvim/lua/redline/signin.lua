@@ -16,9 +16,7 @@ local methods = {
 -- The request ID of the login that runs.
 local running
 
-local function note(text, level)
-  vim.notify('Redline: ' .. text, level or vim.log.levels.INFO)
-end
+local note = require('redline.say').note
 
 local function name_of(id)
   for _, m in ipairs(methods) do
@@ -46,11 +44,7 @@ function M.sentence(st)
   if from[st.source] then
     of[#of + 1] = from[st.source]
   end
-  return ('signed in by %s%s.%s'):format(
-    name_of(st.method or 'its settings'),
-    #of > 0 and ' (' .. table.concat(of, ', ') .. ')' or '',
-    st.message and st.message ~= '' and ' ' .. st.message or ''
-  )
+  return ('signed in by %s%s.'):format(name_of(st.method or 'its settings'), #of > 0 and ' (' .. table.concat(of, ', ') .. ')' or '')
 end
 
 --- Tells how the model is reached.
@@ -176,7 +170,7 @@ function M.login(method)
     return login({ method = method })
   end
   vim.ui.select(methods, {
-    prompt = 'How is the model reached?',
+    prompt = 'How shall Redline reach the model?',
     kind = 'redline.login',
     format_item = function(m)
       return ('%s (%s)'):format(m.label, m.detail)

@@ -19,10 +19,14 @@ function M.text()
   end
   local parts = {}
   local n, conflicts = require('redline.review').count()
+  if require('redline.questions').count() > 0 then
+    parts[#parts + 1] = 'asks'
+  end
   -- A call that waits for the review asks nothing else.
-  if words[s.state] and words[s.state] ~= '' and not (s.state == 'confirm' and n > 0) then
+  local word = words[s.state] or ''
+  if word ~= '' and #parts == 0 and not (s.state == 'confirm' and n > 0) then
     local left = s.retry_at and math.max(0, math.ceil((s.retry_at - vim.uv.now()) / 1000))
-    parts[#parts + 1] = words[s.state] .. (s.state == 'retry' and left and ' in %d s' or ''):format(left)
+    parts[#parts + 1] = word .. (s.state == 'retry' and left and ' in %d s' or ''):format(left)
   end
   if n > 0 then
     parts[#parts + 1] = n == 1 and '1 hunk' or n .. ' hunks'

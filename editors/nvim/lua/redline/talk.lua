@@ -11,9 +11,7 @@ local function session()
   return require('redline.session')
 end
 
-local function note(text, level)
-  vim.notify('Redline: ' .. text, level or vim.log.levels.INFO)
-end
+local note = require('redline.say').note
 
 --- The lines that a range names, as context; none for a command without a range.
 local function context(args)

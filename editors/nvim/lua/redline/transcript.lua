@@ -217,12 +217,12 @@ function Transcript:output(ev)
   return self:replace(block, call_lines(block.call, block.places, block.live), 1)
 end
 
-local boxes = { completed = 'x', in_progress = '-', cancelled = '~' }
+local ends = { in_progress = '  ← now', cancelled = '  (cancelled)' }
 
 function Transcript:plan(ev, turn)
   local lines, done = {}, 0
   for _, e in ipairs(ev.entries or {}) do
-    lines[#lines + 1] = ('- [%s] %s%s'):format(boxes[e.status] or ' ', e.content, e.status == 'in_progress' and '  ← now' or '')
+    lines[#lines + 1] = ('- [%s] %s%s'):format(e.status == 'completed' and 'x' or ' ', e.content, ends[e.status] or '')
     done = done + (e.status == 'completed' and 1 or 0)
   end
   self.steps = #lines > 0 and { done = done, all = #lines } or nil
@@ -254,6 +254,9 @@ function Transcript:event(ev, turn)
   elseif t == 'thought/delta' then
     return self:text('thought', ev, turn)
   elseif t == 'tool/updated' then
+    if ev.name == 'write_todos' and ev.status ~= 'failed' then
+      return -- the plan itself is shown
+    end
     return self:call(ev, turn)
   elseif t == 'tool/output' then
     return self:output(ev)
@@ -280,11 +283,13 @@ end
 ---@return string[]
 function M.draw(block, from)
   local out = vim.list_slice(block.lines, from)
-  if not block.tight then
+  local tight = block.tight or (#block.lines > 1 and block.lines[#block.lines] == '')
+  if not tight then
     out[#out + 1] = ''
   end
-  block.keep = #block.lines
-  block.drawn = block.keep + (block.tight and 0 or 1)
+  -- A block of one line is no fold: when it grows, its first line is told anew.
+  block.keep = #block.lines > 1 and #block.lines or 0
+  block.drawn = #block.lines + (tight and 0 or 1)
   return out
 end
 
