@@ -53,6 +53,7 @@ func (s *Server) initialize(_ context.Context, p *protocol.InitializeParams) (*p
 		},
 		Experimental: protocol.LSPAny(experimental),
 	}
+	s.opt.Debug.add(s) // from here on nothing of s.client changes
 	return res, nil
 }
 

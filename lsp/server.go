@@ -59,6 +59,8 @@ type Options struct {
 	ClientLog *ClientLog
 	// Tap sees every message, for --trace.
 	Tap func(rpc.Direction, []byte)
+	// Debug, if set, is told of the server, for --debug.
+	Debug *Debug
 	// Timing of the requests to the client; zero values are useful.
 	Timing Timing
 }
@@ -237,7 +239,12 @@ func Serve(ctx context.Context, rw io.ReadWriteCloser, opt Options) int {
 		sessions: map[string]*session{}, lines: &lineCache{}, proposals: map[string]*review{}, loading: map[string]chan struct{}{}, message: make(chan struct{}, 1),
 	}
 	s.client.encoding = protocol.PositionEncodingKindUTF16
-	s.conn = rpc.NewConn(rw, rpc.Options{Tap: s.tapped(), Log: opt.Log})
+	wire := rpc.Options{Tap: s.tapped(), Log: opt.Log}
+	if opt.Debug != nil {
+		wire.Timed = opt.Debug.timed
+		defer opt.Debug.remove(s)
+	}
+	s.conn = rpc.NewConn(rw, wire)
 	s.conn.Go(ctx, s.routes())
 	<-s.conn.Done()
 	cancel()

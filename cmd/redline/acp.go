@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"flag"
+	"fmt"
 
 	"go.uber.org/zap"
 
@@ -17,6 +18,7 @@ import (
 func runACP(ctx context.Context, std stdio, args []string) int {
 	fs := flag.NewFlagSet("redline acp", flag.ContinueOnError)
 	modelName := fs.String("model", "", "`name` of the model (default: settings, GEMINI_MODEL)")
+	archives := fs.String("manifest", "", "print this release's entry for the ACP registry (agent.json), whose archives are below the `address`, and end")
 	var watch observation
 	watch.flags(fs, "warn")
 	if code, ok := parse(fs, std, args); !ok {
@@ -24,6 +26,14 @@ func runACP(ctx context.Context, std stdio, args []string) int {
 	}
 	if fs.NArg() > 0 {
 		return fail(std, exitUsage, "acp takes no argument %q", fs.Arg(0))
+	}
+	if *archives != "" {
+		entry, err := registryManifest(versionString(), *archives)
+		if err != nil {
+			return fail(std, exitUsage, "%v", err)
+		}
+		fmt.Fprintf(std.out, "%s\n", entry)
+		return exitOK
 	}
 	code, err := watch.open(std)
 	if err != nil {

@@ -32,6 +32,7 @@ func runServe(ctx context.Context, std stdio, args []string) int {
 	listenAt := fs.String("listen", "", "serve many clients at `address`, unix:PATH or 127.0.0.1:PORT, instead of one on stdin and stdout")
 	idle := fs.Duration("idle", 0, "with --listen: end when nobody was connected for this `time` (0: never)")
 	remote := fs.String("remote", "", "join stdin and stdout to the server at `address`; auto starts one when there is none")
+	debugAt := fs.String("debug", "", "show what the server is at, and profiles, at http://`address`, a loopback HOST:PORT")
 	var watch observation
 	watch.flags(fs, "info")
 	fs.Bool("stdio", true, "speak on stdin and stdout (always; accepted because editors pass it)")
@@ -74,6 +75,15 @@ func runServe(ctx context.Context, std stdio, args []string) int {
 	}
 	if watch.tracer != nil {
 		opt.Tap = watch.tracer.tap
+	}
+	if *debugAt != "" {
+		opt.Debug = new(lsp.Debug)
+		page, err := serveDebug(*debugAt, opt.Debug)
+		if err != nil {
+			return fail(std, exitUsage, "%v", err)
+		}
+		defer page.Close()
+		log.Info("debug page at " + page.URL)
 	}
 	if *listenAt != "" {
 		l, token, err := listen(std.getenv, *listenAt)

@@ -125,6 +125,7 @@ type setup struct {
 	change func(*acp.Options)
 	dir    string // made when empty
 	raw    bool   // initialize is left to the test
+	name   string // of the client; test when empty
 }
 
 // start connects a client to a server of its own.
@@ -161,8 +162,11 @@ func start(t testing.TB, s setup) *client {
 			t.Error("the server did not end")
 		}
 	})
+	if s.name == "" {
+		s.name = "test"
+	}
 	if !s.raw {
-		c.must("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": s.caps, "clientInfo": map[string]any{"name": "test", "version": "1"}}, nil)
+		c.must("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": s.caps, "clientInfo": map[string]any{"name": s.name, "version": "1"}}, nil)
 	}
 	return c
 }

@@ -49,7 +49,7 @@ func (v *presenter) note(p *workspace.Proposal) *shownProposal {
 		undecided = undecided && (h.State == workspace.Pending || h.State == workspace.Conflicted && !h.Closed)
 	}
 	if undecided {
-		sp.diffs = diffs(p)
+		sp.diffs = v.diffs(p)
 	}
 	return sp
 }
@@ -119,7 +119,7 @@ const (
 )
 
 // diffs shows the hunks of p that can be applied, each file as it is now and with them.
-func diffs(p *workspace.Proposal) []toolContent {
+func (v *presenter) diffs(p *workspace.Proposal) []toolContent {
 	var out []toolContent
 	for _, f := range p.Files {
 		hunks := slices.DeleteFunc(slices.Clone(f.Hunks), func(h *workspace.Hunk) bool {
@@ -143,17 +143,22 @@ func diffs(p *workspace.Proposal) []toolContent {
 			out = append(out, textItem(fmt.Sprintf("Rename %s to %s", f.Path, f.NewPath)))
 			hunks = slices.Delete(hunks, whole, whole+1)
 		}
-		out = append(out, changes(f.Path, now, hunks)...)
+		limit := maxWhole
+		if v.x.s.quirks.oneDiff {
+			limit = len(now)
+		}
+		out = append(out, changes(f.Path, now, hunks, limit)...)
 	}
 	return out
 }
 
-// changes shows edits of a file whose text is now.
-func changes(path, now string, hunks []*workspace.Hunk) []toolContent {
+// changes shows edits of a file whose text is now: as a whole when it has at most limit
+// bytes, else by hunks.
+func changes(path, now string, hunks []*workspace.Hunk, limit int) []toolContent {
 	if len(hunks) == 0 {
 		return nil
 	}
-	if len(now) <= maxWhole {
+	if len(now) <= limit {
 		if after, _, err := workspace.Splice(now, hunks); err == nil {
 			return []toolContent{diffItem(path, &now, after)}
 		}

@@ -26,6 +26,7 @@ type files struct {
 	broken  int   // answers in a row that did not come in time
 	deaf    bool  // the client is not asked any more
 	refuses bool  // the client does not write, whatever it declared
+	chops   bool  // the client leaves out the last newline
 }
 
 // maxAsked bounds the questions at the same time, and maxBroken the answers that may
@@ -41,7 +42,7 @@ var _ agent.Saver = (*files)(nil)
 func (f *files) reads() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.x.s.client.FS.ReadTextFile && !f.deaf
+	return f.x.s.client.FS.ReadTextFile && !f.deaf && !f.x.s.quirks.blindFiles
 }
 
 // writesToo reports whether files are written by the client. It has to read too: else
@@ -158,7 +159,24 @@ func (f *files) buffer(ctx context.Context, path string) (b *buffer, known bool)
 	case format.Encoding != text.UTF8 && strings.ContainsRune(got, '\uFFFD') && !strings.ContainsRune(disk, '\uFFFD'):
 		return nil, true // it cannot read the encoding
 	}
-	return &buffer{text: got, same: workspace.SameText(got, disk)}, true
+	return f.compare(got, disk), true
+}
+
+// compare returns what the client has of a file that is on disk. Some join lines and so
+// leave out the last newline, which is found out by a file that is otherwise the same.
+func (f *files) compare(got, disk string) *buffer {
+	if workspace.SameText(got, disk) {
+		return &buffer{text: got, same: true}
+	}
+	if strings.HasSuffix(disk, "\n") && got != "" && !strings.HasSuffix(got, "\n") {
+		same := workspace.SameText(got+"\n", disk)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.chops = f.chops || same; f.chops {
+			return &buffer{text: got + "\n", same: same}
+		}
+	}
+	return &buffer{text: got}
 }
 
 // call asks the client something about a file, in bounded time.

@@ -78,6 +78,9 @@ func TestFilesOfClients(t *testing.T) {
 		"Latin-1": {disk: "\xe9\n" + before, setup: func(c *client) { c.buffers[c.path("f")] = "\uFFFD\n" + before }, want: "\xe9\n" + after},
 		"Latin-1, unsaved": {disk: "\xe9\n" + before, setup: func(c *client) { c.buffers[c.path("f")] = "é\nzero\n" + before },
 			want: "\xe9\nzero\n" + after, writes: 1},
+		"it leaves out the last newline": {setup: func(c *client) { c.buffers[c.path("f")] = strings.TrimSuffix(before, "\n") }, writes: 1},
+		"it leaves out the last newline, unsaved": {setup: func(c *client) { c.buffers[c.path("f")] = strings.TrimSuffix(before, "\n") },
+			asked: func(c *client) { c.buffers[c.path("f")] = "zero\n" + strings.TrimSuffix(before, "\n") }, want: "zero\n" + after, writes: 1},
 		"no final newline": {disk: "one\ntwo", want: "one\nTWO", writes: 1},
 	} {
 		t.Run(name, func(t *testing.T) {

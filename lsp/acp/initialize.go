@@ -25,6 +25,7 @@ func (s *Server) initialize(_ context.Context, p *initializeParams) (*initialize
 	s.client = p.ClientCapabilities
 	s.ready = true
 	if c := p.ClientInfo; c != nil {
+		s.quirks = quirksOf[c.Name]
 		s.log.Info("client", zap.String("name", c.Name), zap.String("version", c.Version))
 	}
 	out := &initializeResult{

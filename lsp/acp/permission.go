@@ -33,6 +33,9 @@ var errNoAnswer = errors.New("the user did not answer in time")
 // the client calls the question off. It has a deadline; when ctx ends the client is told
 // to take the question back.
 func (x *session) ask(ctx context.Context, c toolCall, options []permissionOption) (string, error) {
+	if x.s.quirks.byKind { // the first of a kind is the one that reaches least
+		options = slices.CompactFunc(slices.Clone(options), func(a, b permissionOption) bool { return a.Kind == b.Kind })
+	}
 	wait, cancel := context.WithTimeoutCause(ctx, x.s.timing.Review, errNoAnswer)
 	defer cancel()
 	var res permissionResult
@@ -172,25 +175,53 @@ func (x *session) Review(ctx context.Context, p *workspace.Proposal, auto bool, 
 	return nil
 }
 
-// decide asks the user about p and marks what is not to be applied.
+// decide asks the user about p and marks what is not to be applied: one question, or, to
+// a client that shows one diff only, one for each file.
 func (x *session) decide(ctx context.Context, p *workspace.Proposal) error {
-	chosen, err := x.ask(ctx, x.show.question(p), []permissionOption{
+	parts := []*workspace.Proposal{p}
+	if x.s.quirks.oneDiff {
+		parts = nil
+		for _, f := range p.Files {
+			one := *p
+			one.ID, one.Files = p.ID+"."+f.ID, []*workspace.FileChange{f}
+			one.Title = string(f.Op) + " " + x.ws.Snapshot().Rel(f.Path)
+			if one.Pending() {
+				parts = append(parts, &one)
+			}
+		}
+	}
+	for _, part := range parts {
+		all, err := x.decidePart(ctx, part, x.show.question(part, len(parts) > 1))
+		if err != nil {
+			return err
+		}
+		if all { // what comes is taken too
+			break
+		}
+	}
+	return nil
+}
+
+// decidePart asks about a proposal, or a part of one. all says that nothing is to be
+// asked any more.
+func (x *session) decidePart(ctx context.Context, p *workspace.Proposal, c toolCall) (all bool, err error) {
+	chosen, err := x.ask(ctx, c, []permissionOption{
 		{takeOnce, "Accept", allowOnce},
 		{takeAlways, "Accept, and edits of this session from now on", allowAlways},
 		{takeNone, "Reject", rejectOnce},
 	})
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return false, ctx.Err()
 	}
 	reason := ""
 	switch {
 	case err != nil:
 		reason = err.Error()
 	case chosen == takeOnce:
-		return nil
+		return false, nil
 	case chosen == takeAlways:
 		x.changeMode(agent.ModeAutoEdit)
-		return nil
+		return true, nil
 	case chosen == "":
 		reason = "the user closed the question without an answer"
 	}
@@ -199,13 +230,19 @@ func (x *session) decide(ctx context.Context, p *workspace.Proposal) error {
 			h.State, h.Reason, h.Closed = workspace.Rejected, reason, true
 		}
 	}
-	return nil
+	return false, nil
 }
 
-// question is a proposal as the user is asked about it.
-func (v *presenter) question(p *workspace.Proposal) toolCall {
+// question is a proposal as the user is asked about it; or a part of one, which the
+// client knows nothing of otherwise.
+func (v *presenter) question(p *workspace.Proposal, part bool) toolCall {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	if part {
+		c := (&shownProposal{Proposal: p, diffs: v.diffs(p)}).call()
+		c.Status = "pending"
+		return c
+	}
 	sp := v.note(p.Clone())
 	c := sp.call()
 	c.ToolCallID, c.Status = sp.toolCallID(), "pending"

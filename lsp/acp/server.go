@@ -98,6 +98,7 @@ type Server struct {
 
 	client clientCapabilities // set by initialize, before any other handler runs
 	ready  bool               // initialize was answered; of the inline handlers
+	quirks quirks
 
 	mu       sync.Mutex
 	sessions map[string]*session

@@ -208,6 +208,35 @@ func TestAcceptAlways(t *testing.T) {
 	c.await("the mode", func(u update) bool { return u.Update.CurrentModeID == "autoEdit" })
 }
 
+// CodeCompanion.nvim reads files from the disk and writes into buffers, where unsaved text
+// would be lost; of two options of a kind it shows one label.
+func TestCodeCompanion(t *testing.T) {
+	c := &client{dir: t.TempDir()}
+	m := agenttest.NewModel(calls(c.replace("f", "one", "two"), c.replace("g", "one", "two")), shellStep("true"), say("Done."))
+	c = start(t, setup{model: m, dir: c.dir, caps: fsCaps, name: "CodeCompanion.nvim", files: map[string]string{"f": "one\n", "g": "one\n"}})
+	c.permit = func(_ context.Context, p permission) (any, error) {
+		if p.ToolCall.Title == "edit g" {
+			return p.pick("reject_once"), nil
+		}
+		return p.pick("allow_once"), nil
+	}
+	o := c.open()
+	c.prompt(o.SessionID, text("x"))
+	if f, g := c.disk("f"), c.disk("g"); f != "two\n" || g != "one\n" || len(c.called) != 0 {
+		t.Errorf("the files are %q and %q after %v", f, g, c.called)
+	}
+	if rs := m.Responses(1); rs[0].Error != "" || !strings.Contains(rs[1].Error, "was rejected") {
+		t.Errorf("the model was told %+v", rs)
+	}
+	kinds := map[string]int{}
+	for _, o := range c.permissions[2].Options {
+		kinds[o.Kind]++
+	}
+	if kinds["allow_once"] != 1 || kinds["allow_always"] != 1 || kinds["reject_once"] != 1 {
+		t.Errorf("options %+v", c.permissions[2].Options)
+	}
+}
+
 // How a question ends, and what the model is told.
 func TestVerdicts(t *testing.T) {
 	for name, tt := range map[string]struct {

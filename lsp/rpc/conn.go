@@ -7,6 +7,7 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"go.lsp.dev/jsonrpc2"
 	"go.uber.org/zap"
@@ -53,6 +54,8 @@ type Options struct {
 	// each direction, from one goroutine a direction. The bytes are valid during
 	// the call.
 	Tap func(Direction, []byte)
+	// Timed, if set, is told how long each request's handler took.
+	Timed func(method string, took time.Duration)
 	// Log receives what cannot be answered; nothing is logged when nil.
 	Log *zap.Logger
 }

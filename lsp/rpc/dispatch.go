@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"go.lsp.dev/jsonrpc2"
 	"go.lsp.dev/protocol"
@@ -182,6 +183,10 @@ func (c *Conn) run(ctx, root context.Context, rt route, method string, req *json
 	hctx = context.WithValue(hctx, turnKey{}, t)
 	if rt.mode == Async {
 		Release(hctx)
+	}
+	if c.opt.Timed != nil {
+		start := time.Now()
+		defer func() { c.opt.Timed(method, time.Since(start)) }()
 	}
 	return rt.call(hctx, req.Params())
 }

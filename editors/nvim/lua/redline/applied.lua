@@ -13,7 +13,7 @@ local known = {}
 local came = 0
 
 local function standing(h)
-  return h.state == 'accepted' or h.state == 'amended'
+  return h.standing == true
 end
 
 -- Proposals, the oldest first.
@@ -70,17 +70,21 @@ end
 -- nearest to it; nil when they are not there any more.
 local function locate(h)
   local want = lines_of(h)
-  if #want == 0 or h.hunk.whole then
+  if h.hunk.whole then
     return h.line
   end
   local have = api.nvim_buf_get_lines(h.buf, 0, -1, false)
-  local function fits(at)
-    for i, line in ipairs(want) do
+  local function fits(at, text)
+    for i, line in ipairs(text or want) do
       if have[at + i] ~= line then
         return false
       end
     end
     return true
+  end
+  if #want == 0 then
+    -- Lines that went show nowhere; they are back when they are there again.
+    return not fits(h.line, require('redline.marks').lines_of(h.hunk.oldText)) and h.line or nil
   end
   for d = 0, #have do
     if h.line - d >= 0 and fits(h.line - d) then

@@ -9,7 +9,8 @@ local ns = api.nvim_create_namespace('redline.diffview')
 ---@field buf integer the document
 ---@field scratch integer the buffer with the proposed text
 ---@field tab integer
----@field parts {h: redline.Hunk, mark: integer, lines: string[]}[] the hunks on the proposed side
+---@field parts {h: redline.Hunk, mark: integer, lines: string[]}[] the hunks on the proposed side, with their lines as proposed
+---@field rest string[] the other lines there
 ---@field decide fun(decision: string, reason?: string, lines?: integer[])
 
 -- By the document's buffer.
@@ -18,8 +19,9 @@ local views = {}
 
 --- The text of the buffer with its pending hunks applied, and where each hunk is in it.
 ---@param buf integer
----@return string[] lines, {h: redline.Hunk, first: integer, lines: string[]}[]
-local function proposed(buf)
+---@param own table<string, string[]> other lines for hunks, by their keys
+---@return string[] lines, {h: redline.Hunk, first: integer, height: integer, lines: string[]}[]
+local function proposed(buf, own)
   local lines = api.nvim_buf_get_lines(buf, 0, -1, false)
   if #lines == 1 and lines[1] == '' then
     lines = {}
@@ -30,44 +32,13 @@ local function proposed(buf)
     if h.hunk.state == 'pending' and h.line >= at and not (h.hunk.whole and h.file.op == 'rename') then
       vim.list_extend(out, lines, at + 1, h.line)
       local new = marks.lines_of(h.hunk.newText)
-      parts[#parts + 1] = { h = h, first = #out, lines = new }
-      vim.list_extend(out, new)
+      local shown = own[h.key] or new
+      parts[#parts + 1] = { h = h, first = #out, height = #shown, lines = new }
+      vim.list_extend(out, shown)
       at = h.line + marks.height(h.hunk)
     end
   end
   return vim.list_extend(out, lines, at + 1, #lines), parts
-end
-
----@param v redline.View
-local function fill(v)
-  if vim.bo[v.scratch].modified then
-    return -- what is being written there stays until it is taken
-  end
-  local lines, parts = proposed(v.buf)
-  local levels = vim.bo[v.scratch].undolevels
-  vim.bo[v.scratch].undolevels = -1 -- nothing to undo to
-  api.nvim_buf_set_lines(v.scratch, 0, -1, false, lines)
-  vim.bo[v.scratch].undolevels = levels
-  vim.bo[v.scratch].modified = false
-  api.nvim_buf_clear_namespace(v.scratch, ns, 0, -1)
-  v.parts = {}
-  local count = api.nvim_buf_line_count(v.scratch)
-  for i, p in ipairs(parts) do
-    local row = math.min(p.first, count - 1)
-    v.parts[i] = {
-      h = p.h,
-      lines = p.lines,
-      mark = api.nvim_buf_set_extmark(v.scratch, ns, row, 0, {
-        end_row = math.min(p.first + #p.lines, count),
-        end_col = 0,
-        strict = false,
-        right_gravity = false,
-        end_right_gravity = true,
-        virt_text = { { (' %d/%d %s'):format(i, #parts, require('redline.paint').counts(p.h.hunk)), 'RedlineHint' } },
-        virt_text_pos = 'right_align',
-      }),
-    }
-  end
 end
 
 -- The lines that stand for a part now, and from which line on, 0-based.
@@ -75,6 +46,80 @@ local function now(v, part)
   local m = api.nvim_buf_get_extmark_by_id(v.scratch, ns, part.mark, { details = true })
   local last = m[3].end_row or m[1]
   return api.nvim_buf_get_lines(v.scratch, m[1], last, false), m[1], last
+end
+
+local function edited(v, part)
+  local lines = now(v, part)
+  return not vim.deep_equal(lines, part.lines) and lines or nil
+end
+
+-- The lines that belong to no part.
+local function outside(lines, parts, where)
+  local out, from = {}, 0
+  for _, p in ipairs(parts) do
+    local first, last = where(p)
+    vim.list_extend(out, lines, from + 1, first)
+    from = last
+  end
+  return vim.list_extend(out, lines, from + 1, #lines)
+end
+
+-- Whether the proposed side was changed only in hunks.
+local function only_hunks(v)
+  local rest = outside(api.nvim_buf_get_lines(v.scratch, 0, -1, false), v.parts, function(p)
+    local _, first, last = now(v, p)
+    return first, last
+  end)
+  if #rest == 1 and rest[1] == '' and #v.rest == 0 then
+    rest = {}
+  end
+  return vim.deep_equal(rest, v.rest)
+end
+
+-- Shows what is proposed now. What was changed in hunks stays changed.
+---@param v redline.View
+local function fill(v)
+  local own = {}
+  if vim.bo[v.scratch].modified then
+    if not only_hunks(v) then
+      return -- nothing of it is lost; writing says what to do
+    end
+    for _, part in ipairs(v.parts) do
+      own[part.h.key] = edited(v, part)
+    end
+  end
+  local lines, parts = proposed(v.buf, own)
+  local levels = vim.bo[v.scratch].undolevels
+  vim.bo[v.scratch].undolevels = -1 -- nothing to undo to
+  api.nvim_buf_set_lines(v.scratch, 0, -1, false, lines)
+  vim.bo[v.scratch].undolevels = levels
+  vim.bo[v.scratch].modified = false
+  api.nvim_buf_clear_namespace(v.scratch, ns, 0, -1)
+  v.parts = {}
+  v.rest = outside(lines, parts, function(p)
+    return p.first, p.first + p.height
+  end)
+  local count = api.nvim_buf_line_count(v.scratch)
+  for i, p in ipairs(parts) do
+    v.parts[i] = {
+      h = p.h,
+      lines = p.lines,
+      mark = api.nvim_buf_set_extmark(v.scratch, ns, math.min(p.first, count), 0, {
+        end_row = math.min(p.first + p.height, count),
+        end_col = 0,
+        strict = false,
+        right_gravity = false,
+        end_right_gravity = true,
+      }),
+    }
+    api.nvim_buf_set_extmark(v.scratch, ns, math.min(p.first, count - 1), 0, {
+      virt_text = { { (' %d/%d %s'):format(i, #parts, require('redline.paint').counts(p.h.hunk)), 'RedlineHint' } },
+      virt_text_pos = 'right_align',
+    })
+    if own[p.h.key] then
+      vim.bo[v.scratch].modified = true
+    end
+  end
 end
 
 local function text_of(part, lines)
@@ -88,10 +133,10 @@ end
 
 -- The decision on a part: as it was changed, where that was done.
 local function decision_on(v, part, decision, reason)
-  local lines = now(v, part)
   local target = { hunkId = part.h.id }
-  if decision == 'accept' and not vim.deep_equal(lines, part.lines) then
-    return { target = target, decision = 'amend', newText = text_of(part, lines) }
+  local own = decision == 'accept' and edited(v, part)
+  if own then
+    return { target = target, decision = 'amend', newText = text_of(part, own) }
   end
   return { target = target, decision = decision, reason = reason }
 end
@@ -104,7 +149,6 @@ local function send(v, parts, decision, reason)
     by[id] = by[id] or { p = part.h.proposal, decisions = {} }
     table.insert(by[id].decisions, decision_on(v, part, decision, reason))
   end
-  vim.bo[v.scratch].modified = false
   for _, b in pairs(by) do
     require('redline.review').resolve(b.p, b.decisions)
   end
@@ -123,39 +167,17 @@ end
 -- Takes what was changed on the proposed side. Only hunks can be changed there: other
 -- lines are the document's, and are to be changed in it.
 local function write(v)
-  local edited, rest, at = {}, {}, 0
-  local all = api.nvim_buf_get_lines(v.scratch, 0, -1, false)
-  local want, unedited = proposed(v.buf)
-  local function outside(lines, parts, where)
-    local out, from = {}, 0
-    for _, p in ipairs(parts) do
-      local first, last = where(p)
-      vim.list_extend(out, lines, from + 1, first)
-      from = last
-    end
-    return vim.list_extend(out, lines, from + 1, #lines)
+  if not only_hunks(v) then
+    return vim.notify('Redline: only hunks can be changed here; change other lines in the file', vim.log.levels.WARN)
   end
-  for _, part in ipairs(v.parts) do
-    if not vim.deep_equal(now(v, part), part.lines) then
-      edited[#edited + 1] = part
-    end
-  end
-  rest = outside(all, v.parts, function(p)
-    return select(2, now(v, p))
-  end)
-  local base = outside(want, unedited, function(p)
-    return p.first, p.first + #p.lines
-  end)
-  if #rest == 1 and rest[1] == '' and #base == 0 then
-    rest = {}
-  end
-  if not vim.deep_equal(rest, base) then
-    return vim.notify('Redline: lines outside of the hunks were changed here; change those in the file itself (undo here, then write again)', vim.log.levels.WARN)
-  elseif #edited == 0 then
+  local parts = vim.tbl_filter(function(part)
+    return edited(v, part)
+  end, v.parts)
+  if #parts == 0 then
     vim.bo[v.scratch].modified = false
     return vim.notify('Redline: no hunk was changed')
   end
-  send(v, edited, 'accept')
+  send(v, parts, 'accept')
 end
 
 local function close(buf)
@@ -178,6 +200,19 @@ local function close(buf)
   vim.schedule(function()
     require('redline.marks').refresh(buf)
   end)
+end
+
+-- The keys, as a winbar.
+local function hint()
+  local keys, out = require('redline.config').get().keys, { 'proposed' }
+  for _, name in ipairs({ 'accept', 'reject' }) do
+    if keys[name] then
+      out[#out + 1] = vim.fn.keytrans(require('redline.maps').keycode(keys[name])) .. ' ' .. name
+    end
+  end
+  out[#out + 1] = 'edit and :w amend'
+  out[#out + 1] = 'q close'
+  return table.concat(out, ' · '):gsub('%%', '%%%%') .. '%<'
 end
 
 local function document()
@@ -206,7 +241,7 @@ function M.open()
   local line = buf == api.nvim_get_current_buf() and api.nvim_win_get_cursor(0)[1]
   close(buf)
   local scratch = api.nvim_create_buf(false, true)
-  local v = { buf = buf, scratch = scratch, parts = {} }
+  local v = { buf = buf, scratch = scratch, parts = {}, rest = {} }
   vim.bo[scratch].buftype = 'acwrite'
   vim.bo[scratch].bufhidden = 'wipe'
   api.nvim_buf_set_name(scratch, 'redline://proposed/' .. vim.fn.fnamemodify(api.nvim_buf_get_name(buf), ':~:.'))
@@ -229,16 +264,9 @@ function M.open()
   api.nvim_win_set_buf(0, scratch)
   vim.bo[scratch].filetype = vim.bo[buf].filetype
   vim.cmd.diffthis()
-  local keys = require('redline.config').get().keys
-  local hint = {}
-  for _, name in ipairs({ 'accept', 'reject' }) do
-    if keys[name] then
-      hint[#hint + 1] = keys[name] .. ' ' .. name .. 's'
-    end
-  end
-  hint[#hint + 1] = 'edit and :w amends'
-  hint[#hint + 1] = 'q closes'
-  vim.wo[0][0].winbar = ('proposed · %s'):format(table.concat(hint, ' · ')):gsub('%%', '%%%%')
+  -- Both have one, or the lines would not be side by side.
+  vim.wo[0][0].winbar = hint()
+  vim.wo[win][0].winbar = 'as it is'
   local unmap = require('redline.maps').decide(scratch)
   vim.keymap.set('n', 'q', function()
     close(buf)
@@ -259,6 +287,7 @@ function M.open()
       end
       vim.schedule(function()
         if api.nvim_win_is_valid(win) then
+          vim.wo[win][0].winbar = ''
           api.nvim_win_call(win, function()
             vim.cmd('diffoff')
           end)

@@ -16,7 +16,10 @@ local actions = {
   diff = { 'diff', 'show as a diff' },
 }
 
-local function keycode(lhs)
+--- What is typed for the left side of a map, leaders in their place.
+---@param lhs string
+---@return string
+function M.keycode(lhs)
   local leader = vim.g.maplocalleader or '\\'
   lhs = lhs:gsub('<[Ll]ocal[Ll]eader>', (leader:gsub('%%', '%%%%')))
   return vim.keycode((lhs:gsub('<[Ll]eader>', ((vim.g.mapleader or '\\'):gsub('%%', '%%%%')))))
@@ -24,7 +27,7 @@ end
 
 local function taken(lhs, mode, buf)
   for _, m in ipairs(buf and api.nvim_buf_get_keymap(buf, mode) or api.nvim_get_keymap(mode)) do
-    if keycode(lhs) == vim.keycode(m.lhs) then
+    if M.keycode(lhs) == vim.keycode(m.lhs) then
       return true
     end
   end
