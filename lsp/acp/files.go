@@ -26,7 +26,7 @@ type files struct {
 	broken  int   // answers in a row that did not come in time
 	deaf    bool  // the client is not asked any more
 	refuses bool  // the client does not write, whatever it declared
-	chops   bool  // the client leaves out the last newline
+	exact   bool  // the client was seen to tell the last newline: many join lines
 }
 
 // maxAsked bounds the questions at the same time, and maxBroken the answers that may
@@ -162,21 +162,18 @@ func (f *files) buffer(ctx context.Context, path string) (b *buffer, known bool)
 	return f.compare(got, disk), true
 }
 
-// compare returns what the client has of a file that is on disk. Some join lines and so
-// leave out the last newline, which is found out by a file that is otherwise the same.
+// compare returns what the client has of a file that is on disk. Where the last newline is
+// missing it was left out by joining lines, unless the client is known to tell it.
 func (f *files) compare(got, disk string) *buffer {
-	if workspace.SameText(got, disk) {
-		return &buffer{text: got, same: true}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch ends := strings.HasSuffix(got, "\n"); {
+	case ends:
+		f.exact = true
+	case strings.HasSuffix(disk, "\n") && got != "" && !f.exact:
+		got += "\n"
 	}
-	if strings.HasSuffix(disk, "\n") && got != "" && !strings.HasSuffix(got, "\n") {
-		same := workspace.SameText(got+"\n", disk)
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if f.chops = f.chops || same; f.chops {
-			return &buffer{text: got + "\n", same: same}
-		}
-	}
-	return &buffer{text: got}
+	return &buffer{text: got, same: workspace.SameText(got, disk)}
 }
 
 // call asks the client something about a file, in bounded time.

@@ -79,8 +79,20 @@ func TestFilesOfClients(t *testing.T) {
 		"Latin-1, unsaved": {disk: "\xe9\n" + before, setup: func(c *client) { c.buffers[c.path("f")] = "é\nzero\n" + before },
 			want: "\xe9\nzero\n" + after, writes: 1},
 		"it leaves out the last newline": {setup: func(c *client) { c.buffers[c.path("f")] = strings.TrimSuffix(before, "\n") }, writes: 1},
-		"it leaves out the last newline, unsaved": {setup: func(c *client) { c.buffers[c.path("f")] = strings.TrimSuffix(before, "\n") },
-			asked: func(c *client) { c.buffers[c.path("f")] = "zero\n" + strings.TrimSuffix(before, "\n") }, want: "zero\n" + after, writes: 1},
+		"it leaves out the last newline, unsaved": {setup: func(c *client) { c.buffers[c.path("f")] = "zero\n" + strings.TrimSuffix(before, "\n") },
+			want: "zero\n" + after, writes: 1},
+		"the last newline is taken out, unsaved": {asked: func(c *client) { c.buffers[c.path("f")] = strings.TrimSuffix(before, "\n") },
+			want: strings.TrimSuffix(after, "\n"), writes: 1},
+		"it writes past an unsaved buffer, and fails": {
+			setup: func(c *client) {
+				c.buffers[c.path("f")] = "zero\n" + before
+				c.onWrite = func(path, text string) (string, bool) {
+					_ = os.WriteFile(path, []byte(text), 0o644)
+					return "", false
+				}
+			},
+			want: "zero\n" + after, buffer: "zero\n" + before, writes: 1,
+		},
 		"no final newline": {disk: "one\ntwo", want: "one\nTWO", writes: 1},
 	} {
 		t.Run(name, func(t *testing.T) {

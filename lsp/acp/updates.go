@@ -149,6 +149,13 @@ func (v *presenter) event(ev agent.Event, saved bool) {
 // later runs f beside the session's events, which may not wait for the session.
 func (v *presenter) later(f func()) { v.x.bg.Go(f) }
 
+// notify is notice for what does not come with an event.
+func (v *presenter) notify(level, text string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.notice(level, text)
+}
+
 // notice tells the user something. A client that has no place for it shows it among what
 // the model thinks or, when it matters, says.
 func (v *presenter) notice(level, text string) {

@@ -158,6 +158,16 @@ func (x *session) writeByClient(ctx context.Context, f *workspace.FileChange, no
 		rebaseOn(x.ws.Snapshot(), f)
 		return true, nil
 	}
+	if written, _, _, _ := x.files.onDisk(f.At()); got.Open && written == want && written != disk {
+		// It was written past a buffer that is not saved, whose text is in it too.
+		for _, h := range fit {
+			f.Land(h, h.New)
+			h.Reason = "it is on disk, together with what is unsaved in the editor, which still shows the text without it"
+		}
+		rebaseOn(snap, f)
+		x.show.notify("warning", fmt.Sprintf("%s holds the change and your unsaved text, but the editor still shows it without the change: reload it.", snap.Rel(f.Path)))
+		return true, nil
+	}
 	missed := false
 	plain := workspace.Settle([]string{now.Text, got.Text}, fit)
 	formatted := workspace.Settle([]string{now.Text, after, got.Text}, fit)
