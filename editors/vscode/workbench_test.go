@@ -39,6 +39,7 @@ type setup struct {
 	env      map[string]string // of the editor, and with it of the redline server; "" removes
 	settings map[string]any    // beside those every test has
 	open     []string          // files opened at the start
+	height   int               // of the window; 900 by default
 }
 
 // start runs the workbench on a loopback port and opens it.
@@ -125,7 +126,10 @@ func start(t *testing.T, s setup) *workbench {
 	w.in, w.out = in, bufio.NewReaderSize(out, 1<<20)
 
 	u := url.URL{Scheme: "http", Host: "127.0.0.1:" + port, Path: "/", RawQuery: url.Values{"folder": {s.folder}}.Encode()}
-	w.do(command{"op": "open", "url": u.String()})
+	if s.height == 0 {
+		s.height = 900
+	}
+	w.do(command{"op": "open", "url": u.String(), "height": s.height})
 	w.wait(".statusbar-item", "Redline") // the extension is there
 	for _, f := range s.open {
 		w.do(command{"op": "quick", "text": f})

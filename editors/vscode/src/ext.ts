@@ -89,6 +89,8 @@ export interface Proposal {
   callIds: string[];
   title: string;
   state: ProposalState;
+  /** Applied without a question. */
+  auto?: boolean;
   files: ProposalFile[];
   edit?: unknown;
   diff: string;

@@ -33,7 +33,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const conversation = new Conversation(own, context.workspaceState);
   const reviews = new Reviews(own);
   const attention = new AttentionTracker();
-  const proposed = registerReview(context, reviews);
+  const proposed = registerReview(context, own, conversation, reviews);
   const chat = new ChatView(context.extensionUri, conversation, attention, own, reviews, proposed, questions);
   const notices = new QuestionNotices(questions, chat);
 

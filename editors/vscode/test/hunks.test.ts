@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Range } from "../src/ext";
-import { hunkAt, lines, lineStarts, movePosition, moveRange, neighbour, proposedText, ShiftLog, shiftOf, slice } from "../src/review/hunks";
+import { find, hunkAt, lines, lineStarts, movePosition, moveRange, neighbour, proposedText, ShiftLog, shiftOf, slice } from "../src/review/hunks";
 
 const range = (a: number, b: number, c: number, d: number): Range => ({
   start: { line: a, character: b },
@@ -117,4 +117,14 @@ test("lines, neighbours, and the hunk at a line", () => {
   assert.equal(hunkAt(hunks, 3), hunks[0]);
   assert.equal(hunkAt(hunks, 4), undefined);
   assert.equal(hunkAt(hunks, 7), hunks[1], "the line in front of an insertion");
+});
+
+test("lines that were applied are found again, the nearest first", () => {
+  const text = "a\nx\ny\nb\nx\ny\nc";
+  assert.deepEqual(find(text, "x\ny\n", 4), range(4, 0, 6, 0));
+  assert.deepEqual(find(text, "x\r\ny\r\n", 0), range(1, 0, 3, 0), "whatever their line ends");
+  assert.deepEqual(find(text, "y\nc", 0), range(5, 0, 6, 1), "without a line end only at the end");
+  assert.equal(find(text, "y\nb", 0), undefined);
+  assert.equal(find(text, "z\n", 2), undefined);
+  assert.deepEqual(find("x\n", "x\n", 40), range(0, 0, 1, 0), "from behind the end");
 });

@@ -10,6 +10,7 @@
 //   {"op":"menu","text":…}   runs a command of the palette by its title
 //   {"op":"quick","text":…}  opens a file by its name
 //   {"op":"goto","file":…,"line":…}  the same, with the cursor at the start of a 1-based line
+//   {"op":"latency","text":…}  types it key by key and returns, for each, the ms from the key to the frame that shows it
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
 
@@ -92,6 +93,27 @@ const ops = {
   // Long text goes in as by an input method: key by key it would take seconds.
   type: (c) => (c.text.length > 200 ? page.keyboard.insertText(c.text) : page.keyboard.type(c.text)),
   press: (c) => page.keyboard.press(c.key),
+  async latency(c) {
+    await page.evaluate(() => {
+      window.latencies = [];
+      let at = 0;
+      const lines = document.querySelector(".editor-instance .view-lines");
+      addEventListener("keydown", () => (at = performance.now()), true);
+      new MutationObserver(() => {
+        const from = at;
+        at = 0;
+        if (from) {
+          requestAnimationFrame(() => setTimeout(() => window.latencies.push(performance.now() - from)));
+        }
+      }).observe(lines, { subtree: true, childList: true, characterData: true });
+    });
+    let n = 0;
+    for (const key of c.text) {
+      await page.keyboard.press(key);
+      await page.waitForFunction((n) => window.latencies.length > n, n++, { timeout });
+    }
+    return page.evaluate(() => window.latencies);
+  },
   async shot(c) {
     // What fades in or blinks is brought to its end, so that pictures are the same each time.
     await page.screenshot({ path: c.path, animations: "disabled", caret: "initial" });

@@ -45,7 +45,22 @@ export class Looks implements vscode.Disposable {
   }
 
   news(p: Proposal, h: Hunk): News {
-    return this.seen.news(hunkKey(p, h), signature(h));
+    // What was applied after a question was somebody's decision.
+    return h.standing && !p.auto ? undefined : this.seen.news(hunkKey(p, h), signature(h));
+  }
+
+  /** Runs something that the person asked for: what is applied by it is no news. */
+  async quietly<T>(run: () => Promise<T>): Promise<T> {
+    const before = new Set(this.reviews.applied().map((p) => p.proposalId));
+    const result = await run();
+    for (const p of this.reviews.applied().filter((x) => !before.has(x.proposalId))) {
+      for (const h of p.files.flatMap((f) => f.hunks)) {
+        this.seen.decided(hunkKey(p, h));
+      }
+    }
+    this.save();
+    this.changed.fire();
+    return result;
   }
 
   /** Everything there is counts as looked at. */

@@ -1,11 +1,11 @@
 import * as vscode from "vscode";
 import type { Looks } from "./looks";
-import { countsText, nameOf, panel, type FileNode, type HunkNode, type PanelNode, type SectionNode } from "./panelmodel";
+import { countsText, idOf, nameOf, panel, reconcile, type FileNode, type HunkNode, type PanelNode, type SectionNode } from "./panelmodel";
 import type { Reviews } from "./reviews";
 
 /** The list of all changed files with their hunks: what is to be reviewed, and what was applied. */
 export class ChangesPanel implements vscode.TreeDataProvider<PanelNode>, vscode.Disposable {
-  private readonly changed = new vscode.EventEmitter<void>();
+  private readonly changed = new vscode.EventEmitter<PanelNode[] | undefined>();
   readonly onDidChangeTreeData = this.changed.event;
   private readonly view: vscode.TreeView<PanelNode>;
   private readonly subscriptions: vscode.Disposable[];
@@ -31,21 +31,24 @@ export class ChangesPanel implements vscode.TreeDataProvider<PanelNode>, vscode.
   }
 
   getChildren(node?: PanelNode): PanelNode[] {
-    return node ? ("children" in node ? node.children : []) : this.roots;
+    if (!node) {
+      return this.roots;
+    }
+    return node.kind === "hunk" || (node.kind === "file" && isWhole(node)) ? [] : node.children;
   }
 
   getTreeItem(node: PanelNode): vscode.TreeItem {
     switch (node.kind) {
       case "section": {
         const item = new vscode.TreeItem(node.label, node.section === "review" ? OPEN : CLOSED);
-        item.id = node.section;
+        item.id = idOf(node);
         item.description = node.detail;
         item.contextValue = `section.${node.section}`;
         return item;
       }
       case "proposal": {
         const item = new vscode.TreeItem(node.label, node.section === "review" ? OPEN : CLOSED);
-        item.id = `${node.section} ${node.proposalId}`;
+        item.id = idOf(node);
         item.description = node.detail;
         item.iconPath = new vscode.ThemeIcon("git-pull-request");
         item.contextValue = `proposal.${node.section}`;
@@ -65,17 +68,22 @@ export class ChangesPanel implements vscode.TreeDataProvider<PanelNode>, vscode.
 
   private refresh(): void {
     const { reviews, looks } = this;
-    this.roots = panel({
+    const { roots, changed } = reconcile(this.roots, panel({
       open: reviews.all(),
       applied: reviews.applied(),
       isPending: (p, h) => reviews.isPending(p, h),
       news: (p, h) => looks.news(p, h),
       line: (_, f, h) => reviews.place(vscode.Uri.parse(f.uri).toString(), f, h).start.line,
-    });
+    }));
+    this.roots = roots;
     const n = reviews.pending;
     this.view.description = n > 0 ? `${n} to review` : "";
     void vscode.commands.executeCommand("setContext", "redline.hasNews", this.roots.some((r) => hasNews(r)));
-    this.changed.fire();
+    if (changed === "all") {
+      this.changed.fire(undefined);
+    } else if (changed.length > 0) {
+      this.changed.fire(changed);
+    }
   }
 
   private file(node: FileNode): vscode.TreeItem {
@@ -83,8 +91,8 @@ export class ChangesPanel implements vscode.TreeDataProvider<PanelNode>, vscode.
     const path = vscode.workspace.asRelativePath(uri, (vscode.workspace.workspaceFolders?.length ?? 0) > 1);
     const dir = path.includes("/") ? path.slice(0, path.lastIndexOf("/")) : "";
     const name = node.op === "rename" && node.newUri ? `${nameOf(node.uri)} → ${nameOf(node.newUri)}` : nameOf(node.uri);
-    const item = new vscode.TreeItem(name, node.children.length > 30 ? CLOSED : OPEN);
-    item.id = `${node.section} ${node.proposalId} ${node.fileId}`;
+    const item = new vscode.TreeItem(name, isWhole(node) ? vscode.TreeItemCollapsibleState.None : node.children.length > 30 ? CLOSED : OPEN);
+    item.id = idOf(node);
     item.resourceUri = uri;
     item.iconPath = vscode.ThemeIcon.File;
     item.description = [countsText(node.counts), node.notes.join(", "), dir].filter(Boolean).join("  ");
@@ -96,7 +104,7 @@ export class ChangesPanel implements vscode.TreeDataProvider<PanelNode>, vscode.
 
   private hunk(node: HunkNode): vscode.TreeItem {
     const item = new vscode.TreeItem(node.label, vscode.TreeItemCollapsibleState.None);
-    item.id = `${node.section} ${node.proposalId} ${node.hunkId}`;
+    item.id = idOf(node);
     item.description = [`:${node.line + 1}`, countsText(node.counts), node.notes.join(", ")].filter(Boolean).join("  ");
     item.iconPath = ICONS[node.icon];
     item.tooltip = node.notes.includes("conflict") ? "You changed these lines; your text stays. Open to see both sides." : node.label;
@@ -117,6 +125,11 @@ const ICONS = {
   file: new vscode.ThemeIcon("file"),
   conflict: new vscode.ThemeIcon("warning", new vscode.ThemeColor("list.warningForeground")),
 };
+
+/** Its one change is the file itself: there is nothing to unfold. */
+function isWhole(f: FileNode): boolean {
+  return f.children.every((h) => h.icon === "file");
+}
 
 function hasNews(n: PanelNode): boolean {
   return n.kind === "hunk" ? n.notes.some((x) => x === "new" || x === "changed") : n.children.some(hasNews);

@@ -185,3 +185,57 @@ export function nameOf(uri: string): string {
     return last;
   }
 }
+
+export function idOf(n: PanelNode): string {
+  switch (n.kind) {
+    case "section":
+      return n.section;
+    case "proposal":
+      return `${n.section} ${n.proposalId}`;
+    case "file":
+      return `${n.section} ${n.proposalId} ${n.fileId}`;
+    case "hunk":
+      return `${n.section} ${n.proposalId} ${n.fileId} ${n.hunkId}`;
+  }
+}
+
+/**
+ * Makes the tree old what now is, keeping the nodes that stay, and returns those to draw
+ * anew: as few as may be, since a row that is drawn anew under the mouse loses its click.
+ * It is "all" when the roots are others.
+ */
+export function reconcile(old: SectionNode[], now: SectionNode[]): { roots: SectionNode[]; changed: "all" | PanelNode[] } {
+  if (!sameIds(old, now)) {
+    return { roots: now, changed: "all" };
+  }
+  const changed: PanelNode[] = [];
+  old.forEach((n, i) => update(n, now[i] as SectionNode, changed));
+  return { roots: old, changed };
+}
+
+function update(old: PanelNode, now: PanelNode, changed: PanelNode[]): void {
+  const before = childrenOf(old);
+  const after = childrenOf(now);
+  const same = sameIds(before, after);
+  if (own(old) !== own(now) || !same) {
+    changed.push(old);
+  }
+  Object.assign(old, now);
+  if (same && old.kind !== "hunk") {
+    old.children = before as never; // of the kind it has, for the ids are the same
+    before.forEach((n, i) => update(n, after[i] as PanelNode, changed));
+  }
+}
+
+function childrenOf(n: PanelNode): PanelNode[] {
+  return n.kind === "hunk" ? [] : n.children;
+}
+
+function sameIds(a: PanelNode[], b: PanelNode[]): boolean {
+  return a.length === b.length && a.every((n, i) => idOf(n) === idOf(b[i] as PanelNode));
+}
+
+/** What a node shows itself. */
+function own(n: PanelNode): string {
+  return JSON.stringify({ ...n, children: undefined });
+}

@@ -1,4 +1,7 @@
 import * as vscode from "vscode";
+import { Checkpoints } from "../checkpoints";
+import type { Server } from "../client";
+import type { Conversation } from "../session";
 import { Amendments } from "./amend";
 import { reviewCommands, reviewContext } from "./commands";
 import { InlineReview } from "./inline";
@@ -9,8 +12,8 @@ import { ProposedDocuments } from "./proposed";
 import { RefactorPreview } from "./refactor";
 import type { Reviews } from "./reviews";
 
-/** Makes everything that shows proposals and takes decisions. */
-export function registerReview(context: vscode.ExtensionContext, reviews: Reviews): ProposedDocuments {
+/** Makes everything that shows proposals and takes decisions, and the checkpoints. */
+export function registerReview(context: vscode.ExtensionContext, server: Server, conversation: Conversation, reviews: Reviews): ProposedDocuments {
   const looks = new Looks(reviews, context.workspaceState);
   const proposed = new ProposedDocuments(reviews);
   const refactor = new RefactorPreview(reviews);
@@ -26,6 +29,7 @@ export function registerReview(context: vscode.ExtensionContext, reviews: Review
     amendments,
     lenses,
     new ChangesPanel(reviews, looks),
+    new Checkpoints(server, conversation, looks),
     vscode.languages.registerCodeLensProvider([{ scheme: "file" }, { scheme: "untitled" }], lenses),
     reviewCommands({ reviews, inline, proposed, amendments, looks, refactor }),
     reviewContext(reviews),
