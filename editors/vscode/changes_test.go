@@ -105,6 +105,7 @@ func TestVSCodeChanges(t *testing.T) {
 	w.wait(row("Applied"), "2 files")
 	w.openFile("more.txt")
 	w.until(`![...document.querySelectorAll(".editor-instance .view-line")].some(l => l.textContent.includes("gamma"))`)
+	w.gone(".codelens-decoration") // the editor shows those of the last visit until it has asked
 
 	// The timeline.
 	w.click(`.pane-header[aria-label^="Checkpoints"]`)
@@ -135,5 +136,45 @@ func TestVSCodeChanges(t *testing.T) {
 	}
 	if got := read(t, fresh); got != "# New\n\nA file that was not there.\n" {
 		t.Errorf("new.md: %q", got)
+	}
+}
+
+// TestVSCodeAutoEdit looks at what was applied without a question: it is marked where it
+// stands and in the list, compared with what was there before, and taken back one by one.
+func TestVSCodeAutoEdit(t *testing.T) {
+	installed(t)
+	before := "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n"
+	dir := workspace(t, map[string]string{"list.txt": before, "notes.txt": ""})
+	list := filepath.Join(dir, "list.txt")
+	srv := geminitest.New(t, geminitest.Do(edit(list, "two\n", "2\n"), edit(list, "eight\n", "8\neight and a half\n")), geminitest.Say("Applied."))
+	w := start(t, setup{
+		folder:   dir,
+		env:      map[string]string{"GEMINI_API_KEY": geminitest.DefaultKey, "GOOGLE_GEMINI_BASE_URL": srv.URL},
+		settings: map[string]any{"redline.mode": "autoEdit"},
+		open:     []string{"notes.txt"},
+	})
+	row := func(text string) string { return `.monaco-list-row:has-text("` + text + `")` }
+	w.ask("Change it.")
+	w.waitChat(".answer", "Applied.")
+	w.wait(`.tab.dirty[data-resource-name="list.txt"]`, "")
+	w.wait(`.tab.active[data-resource-name="notes.txt"]`, "") // it stays where the person is
+	w.run("Redline: Review What Changed Since I Last Looked")
+	w.wait(`.tab.active[aria-label*="since you last looked (1 file)"]`, "")
+	w.wait(`.multiDiffEditor .original .view-line`, "eight")
+	w.wait(`.multiDiffEditor .modified .view-line`, "eight and a half")
+	w.shot("1-news")
+	w.press("Control+w")
+	w.click(row("Applied"))
+	w.click(row("Edit list.txt"))
+	w.click(row("eight and a half") + `, ` + row(":8"))
+	w.wait(`.tab.active[data-resource-name="list.txt"]`, "")
+	w.shot("2-applied")
+	w.do(command{"op": "hover", "sel": row(":8")})
+	w.click(row(":8") + ` .action-label[aria-label^="Revert"]`)
+	w.until(`![...document.querySelectorAll(".editor-instance .view-line")].some(l => l.textContent.includes("half"))`)
+	w.press("Control+s")
+	w.gone(`.tab.dirty[data-resource-name="list.txt"]`)
+	if got, want := read(t, list), strings.Replace(before, "two", "2", 1); got != want {
+		t.Errorf("list.txt: %q", got)
 	}
 }

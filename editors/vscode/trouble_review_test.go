@@ -37,14 +37,17 @@ func TestVSCodeBigReview(t *testing.T) {
 	big := lines("line %d as it is now\n", 10000)
 	srv := geminitest.New(t,
 		geminitest.Do(geminitest.NewCall("write_file", map[string]any{"file_path": filepath.Join(dir, "big.txt"), "content": big})),
+		geminitest.Say("That is all."), // reviewed at the end of the turn, and then told
 		geminitest.Say("The big one is done."),
 		geminitest.Do(calls...),
+		geminitest.Say("That is all."),
 		geminitest.Say("The many are done."),
 	)
 	w := start(t, setup{
-		folder: dir,
-		env:    map[string]string{"GEMINI_API_KEY": geminitest.DefaultKey, "GOOGLE_GEMINI_BASE_URL": srv.URL},
-		open:   []string{"big.txt"},
+		folder:   dir,
+		env:      map[string]string{"GEMINI_API_KEY": geminitest.DefaultKey, "GOOGLE_GEMINI_BASE_URL": srv.URL},
+		open:     []string{"big.txt"},
+		settings: map[string]any{"redline.reviewAt": "turn"},
 	})
 	w.ask("Rewrite the big one.")
 	w.wait(".pane-header .description", "1 to review")
@@ -131,24 +134,56 @@ func TestVSCodeOddFiles(t *testing.T) {
 	w.ask("Change them all.")
 	w.wait(".pane-header .description", "4 to review")
 	w.shot("1-odd")
-	for _, f := range []string{"fixed.txt", "locked.txt", "gone.txt"} {
+	decide := func(f string) {
+		t.Helper()
 		w.do(command{"op": "goto", "file": f, "line": 2})
 		w.inView(".review-widget", "Change 1 of 1")
 		if f == "gone.txt" {
 			if err := os.Remove(at(f)); err != nil {
 				t.Fatal(err)
 			}
-			w.wait(`.monaco-list-row:has-text("gone.txt")`, "conflict")
+			w.wait(`.tab.active .monaco-icon-label.strikethrough, .tab.active .strikethrough`, "gone.txt")
 			w.shot("4-gone")
-			break
 		}
 		w.press("Control+k")
 		w.press("y")
 		w.gone(".review-widget")
-		w.shot("2-" + f)
 	}
-	w.click(`.monaco-list-row:has-text("book.ipynb")`)
+	decide("fixed.txt")
+	w.wait(`.tab.dirty[data-resource-name="fixed.txt"]`, "")
+	// What could never be saved is not applied.
+	decide("locked.txt")
+	w.waitEditor("two")
+	w.shot("3-locked")
+	// The text of a deleted file is still there, and so is its change; saving makes it again.
+	decide("gone.txt")
+	w.wait(`.tab.dirty[data-resource-name="gone.txt"]`, "")
+	w.press("Control+s")
+	w.gone(`.tab.dirty[data-resource-name="gone.txt"]`)
+	if got := read(t, at("gone.txt")); got != "one\n2\n" {
+		t.Errorf("gone.txt: %q", got)
+	}
+	w.do(command{"op": "hover", "sel": `.monaco-list-row:has-text("book.ipynb")`})
+	w.click(`.monaco-list-row:has-text("book.ipynb") .action-label[aria-label^="Open Diff"]`)
+	w.wait(`.tab.active[aria-label*="book.ipynb"]`, "")
+	w.until(`document.body.innerText.includes("hallo")`)
 	w.shot("5-notebook")
+	w.run("View: Close Editor")
+	w.do(command{"op": "quick", "text": "book.ipynb"})
+	w.shot("6-notebook")
+	w.do(command{"op": "hover", "sel": `.monaco-list-row:has-text("book.ipynb")`})
+	w.click(`.monaco-list-row:has-text("book.ipynb") .action-label[aria-label^="Accept File"]`)
+	w.waitChat(".answer", "Done.")
+	w.shot("7-notebook")
+	w.run("File: Save All")
+	w.shot("8-saved")
+	for i, r := range srv.Requests()[1].Last().Responses() {
+		text, isErr := r.Output()
+		t.Log(i, isErr, text)
+	}
+	t.Log(read(t, at("book.ipynb")))
+	t.Log(read(t, at("fixed.txt")))
+	t.Log(read(t, at("locked.txt")))
 }
 
 func write(t *testing.T, path, text string) {

@@ -12,7 +12,7 @@ import {
   type ServerOptions,
   type StaticFeature,
 } from "vscode-languageclient/node";
-import { unseenChange } from "./applyedit";
+import { applyGuarded } from "./applyedit";
 import { config } from "./config";
 import { misfit } from "./handshake";
 import { locateServer } from "./locate";
@@ -260,10 +260,7 @@ export class Server implements vscode.Disposable {
         provideCodeActions: async (document, range, context, token, next) =>
           (await next(document, range, context, token))?.filter((a) => a.command === undefined || (typeof a.command === "object" && a.command.command !== "redline.fix")),
         workspace: {
-          handleApplyEdit: (params, next) => {
-            const failureReason = unseenChange(params);
-            return failureReason ? { applied: false, failureReason } : next(params, CancellationToken.None);
-          },
+          handleApplyEdit: (params, next) => applyGuarded(params, (p) => next(p, CancellationToken.None)),
         },
       },
       outputChannel: this.output,

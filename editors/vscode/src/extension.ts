@@ -33,8 +33,8 @@ export function activate(context: vscode.ExtensionContext): void {
   const conversation = new Conversation(own, context.workspaceState);
   const reviews = new Reviews(own);
   const attention = new AttentionTracker();
-  const proposed = registerReview(context, own, conversation, reviews);
-  const chat = new ChatView(context.extensionUri, conversation, attention, own, reviews, proposed, questions);
+  registerReview(context, own, conversation, reviews);
+  const chat = new ChatView(context.extensionUri, conversation, attention, own, reviews, questions);
   const notices = new QuestionNotices(questions, chat);
 
   const documents = [{ scheme: "file" }, { scheme: "untitled" }];

@@ -4,7 +4,6 @@ import type { Server } from "../client";
 import { openSetting } from "../config";
 import type { AttentionTracker } from "../context";
 import type { QuestionStore } from "../questions";
-import type { ProposedDocuments } from "../review/proposed";
 import type { Reviews } from "../review/reviews";
 import { message, type Conversation } from "../session";
 import { applyCode, insertCode } from "./code";
@@ -43,7 +42,6 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     private readonly attention: AttentionTracker,
     private readonly server: Server,
     private readonly reviews: Reviews,
-    private readonly proposed: ProposedDocuments,
     private readonly questions: QuestionStore,
   ) {
     const terminals = new Terminals();
@@ -253,7 +251,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
         ]);
         break;
       case "review":
-        await this.proposed.openAll();
+        await vscode.commands.executeCommand("redline.reviewAll");
         break;
       case "approve":
         this.questions.answer(m.id, { optionId: m.optionId, ...(m.text ? { text: m.text } : {}) });

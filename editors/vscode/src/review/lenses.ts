@@ -15,13 +15,13 @@ export class ReviewLenses implements vscode.CodeLensProvider, vscode.Disposable 
     this.subscriptions = [
       // As one types the editor asks by itself.
       reviews.onDidChange((c) => c === "content" && this.changed.fire()),
-      vscode.workspace.onDidChangeConfiguration((e) => e.affectsConfiguration("redline.review.codeLens") && this.changed.fire()),
+      vscode.workspace.onDidChangeConfiguration((e) => e.affectsConfiguration("redline.review") && this.changed.fire()),
     ];
   }
 
   provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
     const hunks = this.reviews.in(document);
-    if (hunks.length === 0) {
+    if (hunks.length === 0 || vscode.workspace.getConfiguration("redline").get("review.preview") === "refactor") {
       return [];
     }
     const top = new vscode.Range(0, 0, 0, 0);

@@ -111,9 +111,39 @@ async function show(editor: vscode.TextEditor, h: PlacedHunk): Promise<void> {
   place(await vscode.window.showTextDocument(editor.document, options), h);
 }
 
+/** Cards above a place unfold after it was gone to, and push it away; this long it is held in view. */
+const HOLD_MS = 1500;
+/** So often, no more: who scrolls away at once is not held. */
+const HOLD_TIMES = 2;
+
+let holding: vscode.Disposable | undefined;
+
 /** Puts the cursor at a hunk, wherever the focus is. */
 export function place(editor: vscode.TextEditor, h: PlacedHunk): void {
   const at = new vscode.Position(Math.min(h.range.start.line, editor.document.lineCount - 1), 0);
+  const there = new vscode.Range(at, at);
+  const reveal = () => editor.revealRange(there, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+  holding?.dispose();
   editor.selection = new vscode.Selection(at, at);
-  editor.revealRange(new vscode.Range(at, at), vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+  reveal();
+  let times = 0;
+  const timer = setTimeout(() => hold.dispose(), HOLD_MS);
+  const hold = vscode.Disposable.from(
+    { dispose: () => clearTimeout(timer) },
+    vscode.window.onDidChangeTextEditorVisibleRanges((e) => {
+      if (e.textEditor === editor && !e.visibleRanges.some((r) => r.contains(at))) {
+        reveal();
+        if (++times === HOLD_TIMES) {
+          hold.dispose();
+        }
+      }
+    }),
+    vscode.window.onDidChangeTextEditorSelection((e) => {
+      if (e.textEditor === editor && !e.selections[0]?.active.isEqual(at)) {
+        hold.dispose();
+      }
+    }),
+    vscode.workspace.onDidChangeTextDocument((e) => e.document === editor.document && e.contentChanges.length > 0 && hold.dispose()),
+  );
+  holding = hold;
 }

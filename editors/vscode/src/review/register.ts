@@ -13,7 +13,7 @@ import { RefactorPreview } from "./refactor";
 import type { Reviews } from "./reviews";
 
 /** Makes everything that shows proposals and takes decisions, and the checkpoints. */
-export function registerReview(context: vscode.ExtensionContext, server: Server, conversation: Conversation, reviews: Reviews): ProposedDocuments {
+export function registerReview(context: vscode.ExtensionContext, server: Server, conversation: Conversation, reviews: Reviews): void {
   const looks = new Looks(reviews, context.workspaceState);
   const proposed = new ProposedDocuments(reviews);
   const refactor = new RefactorPreview(reviews);
@@ -34,5 +34,4 @@ export function registerReview(context: vscode.ExtensionContext, server: Server,
     reviewCommands({ reviews, inline, proposed, amendments, looks, refactor }),
     reviewContext(reviews),
   );
-  return proposed;
 }
