@@ -37,11 +37,9 @@ func TestVSCodeBigReview(t *testing.T) {
 	big := lines("line %d as it is now\n", 10000)
 	srv := geminitest.New(t,
 		geminitest.Do(geminitest.NewCall("write_file", map[string]any{"file_path": filepath.Join(dir, "big.txt"), "content": big})),
-		geminitest.Say("That is all."), // reviewed at the end of the turn, and then told
-		geminitest.Say("The big one is done."),
+		geminitest.Say("That is all."), // what comes before is reviewed at the end of the turn
 		geminitest.Do(calls...),
-		geminitest.Say("That is all."),
-		geminitest.Say("The many are done."),
+		geminitest.Say("And these."),
 	)
 	w := start(t, setup{
 		folder:   dir,
@@ -60,7 +58,7 @@ func TestVSCodeBigReview(t *testing.T) {
 	w.wait(`.monaco-diff-editor .modified .view-line`, "as it is now")
 	w.shot("2-diff")
 	w.click(`.editor-actions [aria-label^="Accept File"]`)
-	w.waitChat(".answer", "The big one is done.")
+	w.waitChat(".proposal.closed .verdict", "Accepted")
 	w.do(command{"op": "goto", "file": "big.txt", "line": 5000})
 	w.waitEditor("line 4999 as it is now")
 	w.press("Control+s")
@@ -82,7 +80,7 @@ func TestVSCodeBigReview(t *testing.T) {
 	w.wait(".multiDiffEditor .monaco-diff-editor .line-insert", "")
 	w.shot("4-multidiff")
 	w.run("Redline: Accept All Changes")
-	w.waitChat(".answer", "The many are done.")
+	w.waitChat(".proposal.closed .verdict", "200 changes accepted")
 	w.gone(`.tab[aria-label*="40 files"]`)
 	w.run("File: Save All")
 	w.gone(".tab.dirty")
@@ -153,6 +151,7 @@ func TestVSCodeOddFiles(t *testing.T) {
 	w.wait(`.tab.dirty[data-resource-name="fixed.txt"]`, "")
 	// What could never be saved is not applied.
 	decide("locked.txt")
+	w.wait(".notification-toast", "locked.txt is read-only in this editor")
 	w.waitEditor("two")
 	w.shot("3-locked")
 	// The text of a deleted file is still there, and so is its change; saving makes it again.
@@ -163,27 +162,29 @@ func TestVSCodeOddFiles(t *testing.T) {
 	if got := read(t, at("gone.txt")); got != "one\n2\n" {
 		t.Errorf("gone.txt: %q", got)
 	}
-	w.do(command{"op": "hover", "sel": `.monaco-list-row:has-text("book.ipynb")`})
-	w.click(`.monaco-list-row:has-text("book.ipynb") .action-label[aria-label^="Open Diff"]`)
-	w.wait(`.tab.active[aria-label*="book.ipynb"]`, "")
-	w.until(`document.body.innerText.includes("hallo")`)
-	w.shot("5-notebook")
-	w.run("View: Close Editor")
-	w.do(command{"op": "quick", "text": "book.ipynb"})
-	w.shot("6-notebook")
-	w.do(command{"op": "hover", "sel": `.monaco-list-row:has-text("book.ipynb")`})
-	w.click(`.monaco-list-row:has-text("book.ipynb") .action-label[aria-label^="Accept File"]`)
+	// A notebook is reviewed as the JSON it is.
+	book := `.monaco-list-row:has-text("book.ipynb")`
+	w.do(command{"op": "hover", "sel": book})
+	w.click(book + ` .action-label[aria-label^="Open Diff"]`)
+	w.wait(`.tab.active[aria-label*="book.ipynb ↔ Redline"]`, "")
+	w.wait(`.monaco-diff-editor .modified .view-line`, "hallo")
+	w.shot("4-notebook")
+	w.click(`.editor-actions [aria-label^="Accept File"]`)
 	w.waitChat(".answer", "Done.")
-	w.shot("7-notebook")
 	w.run("File: Save All")
-	w.shot("8-saved")
-	for i, r := range srv.Requests()[1].Last().Responses() {
-		text, isErr := r.Output()
-		t.Log(i, isErr, text)
+	w.gone(".tab.dirty")
+	if got := read(t, at("book.ipynb")); got != strings.Replace(notebook, "hello", "hallo", 1) {
+		t.Errorf("book.ipynb: %s", got)
 	}
-	t.Log(read(t, at("book.ipynb")))
-	t.Log(read(t, at("fixed.txt")))
-	t.Log(read(t, at("locked.txt")))
+	if got := read(t, at("fixed.txt")); got != "one\n2\n" {
+		t.Errorf("fixed.txt: %q", got)
+	}
+	if got := read(t, at("locked.txt")); got != "one\ntwo\n" {
+		t.Errorf("locked.txt: %q", got)
+	}
+	if text, isErr := srv.Requests()[1].Last().Responses()[1].Output(); !isErr || !strings.Contains(text, "conflict") {
+		t.Errorf("the model was told of locked.txt: %q", text)
+	}
 }
 
 func write(t *testing.T, path, text string) {

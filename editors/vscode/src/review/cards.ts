@@ -14,7 +14,7 @@ interface Card {
 }
 
 /** Beyond this many hunks in a file, cards start folded: each open one costs the editor layout time. */
-const MAX_OPEN = 40;
+const MAX_OPEN = 50;
 
 /**
  * The cards with the proposed text. They are comment threads: of what an extension

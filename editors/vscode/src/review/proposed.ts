@@ -137,11 +137,11 @@ export class ProposedDocuments implements vscode.TextDocumentContentProvider, vs
     if (pending) {
       // A file that is not there yet has an empty other side.
       const left = file.op === "create" ? vscode.Uri.from({ scheme: SCHEME, path: "/nothing", query: "" }) : uri;
-      await vscode.commands.executeCommand("vscode.diff", left, proposedUri(proposal, file), `${name} ↔ Redline`);
+      await vscode.commands.executeCommand("vscode.diff", left, proposedUri(proposal, file), `${name} ↔ Redline`, asText(uri));
       return;
     }
     const ids = file.hunks.filter((h) => h.standing).map((h) => h.hunkId);
-    await vscode.commands.executeCommand("vscode.diff", proposedUri(proposal, file, "before", ids), uri, `${name}: applied by Redline`);
+    await vscode.commands.executeCommand("vscode.diff", proposedUri(proposal, file, "before", ids), uri, `${name}: applied by Redline`, asText(uri));
   }
 
   /** Opens both sides of a conflict: what was proposed, and the file, in which the person may take from it. */
@@ -151,6 +151,7 @@ export class ProposedDocuments implements vscode.TextDocumentContentProvider, vs
     const at = new vscode.Position(h.range.start.line, 0);
     await vscode.commands.executeCommand("vscode.diff", proposedUri(h.proposal, h.file, "theirs", [h.hunk.hunkId]), uri, `${name}: proposed ↔ yours`, {
       selection: new vscode.Range(at, at),
+      ...asText(uri),
     });
   }
 
@@ -213,6 +214,11 @@ function proposedUri(p: Proposal, f: ProposalFile, show: Show = "proposed", ids?
     query.set("h", ids.join(","));
   }
   return vscode.Uri.parse(f.uri).with({ scheme: SCHEME, query: query.toString() });
+}
+
+/** Options of a comparison: a notebook is compared as the JSON that is proposed. The typings leave the option out. */
+function asText(uri: vscode.Uri): { override?: boolean } {
+  return uri.path.endsWith(".ipynb") ? { override: true } : {};
 }
 
 export function nothing(): void {

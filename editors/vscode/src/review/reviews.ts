@@ -233,10 +233,29 @@ export class Reviews implements vscode.Disposable {
    * its current state if it still means the same.
    */
   decide(proposalId: string, decisions: HunkDecision[]): Promise<void> {
-    return this.submit(proposalId, decisions).catch((e: unknown) => {
-      this.server.log(`resolve: ${message(e)}`);
-      void vscode.window.showWarningMessage(`Redline: ${message(e)}`);
-    });
+    const p = this.proposals.get(proposalId);
+    const meant = p ? decisions.filter((d) => d.decision !== "reject").flatMap((d) => targets(p, d.target)) : [];
+    const ids = new Set(meant.filter((h) => h.state === "pending").map((h) => h.hunkId));
+    return this.submit(proposalId, decisions).then(
+      () => this.tellLeft(proposalId, ids),
+      (e: unknown) => {
+        this.server.log(`resolve: ${message(e)}`);
+        void vscode.window.showWarningMessage(`Redline: ${message(e)}`);
+      },
+    );
+  }
+
+  /** Says of hunks that were accepted and did not come into their files why that is. */
+  private tellLeft(proposalId: string, ids: ReadonlySet<string>): void {
+    const left = (this.find(proposalId)?.files ?? []).flatMap((f) =>
+      f.hunks
+        .filter((h) => ids.has(h.hunkId) && h.state === "conflict")
+        .map((h) => `${vscode.workspace.asRelativePath(vscode.Uri.parse(f.uri))}: ${h.reason ?? "it no longer fits"}`),
+    );
+    const reasons = [...new Set(left)];
+    if (reasons.length > 0) {
+      void vscode.window.showWarningMessage(`Redline: not everything could be put in. ${reasons.slice(0, 3).join("; ")}${reasons.length > 3 ? ` and ${reasons.length - 3} more files` : ""}.`);
+    }
   }
 
   /** decide, failing with words for the user. */
