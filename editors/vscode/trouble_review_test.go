@@ -81,7 +81,6 @@ func TestVSCodeBigReview(t *testing.T) {
 	w.shot("4-multidiff")
 	w.run("Redline: Accept All Changes")
 	w.waitChat(".proposal.closed .verdict", "200 changes accepted")
-	w.gone(`.tab[aria-label*="40 files"]`)
 	w.run("File: Save All")
 	w.gone(".tab.dirty")
 	for i := range 40 {
@@ -171,6 +170,7 @@ func TestVSCodeOddFiles(t *testing.T) {
 	w.shot("4-notebook")
 	w.click(`.editor-actions [aria-label^="Accept File"]`)
 	w.waitChat(".answer", "Done.")
+	w.wait(`.tab.dirty[data-resource-name="book.ipynb"]`, "")
 	w.run("File: Save All")
 	w.gone(".tab.dirty")
 	if got := read(t, at("book.ipynb")); got != strings.Replace(notebook, "hello", "hallo", 1) {

@@ -26,7 +26,7 @@ export class Checkpoints implements vscode.TreeDataProvider<Checkpoint>, vscode.
     private readonly looks: Looks,
   ) {
     const view = vscode.window.createTreeView("redline.checkpoints", { treeDataProvider: this });
-    const command = (id: string, run: (c?: Checkpoint) => unknown) => vscode.commands.registerCommand(`redline.${id}`, run);
+    const command = (id: string, run: (c?: Checkpoint | { turnId: string }) => unknown) => vscode.commands.registerCommand(`redline.${id}`, run);
     this.subscriptions = [
       view,
       vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
@@ -97,16 +97,25 @@ export class Checkpoints implements vscode.TreeDataProvider<Checkpoint>, vscode.
     }
   }
 
-  /** Runs on the named checkpoint, or on one that is picked. */
-  private async with(c: Checkpoint | undefined, run: (c: Checkpoint) => Promise<void>): Promise<void> {
+  /** Runs on the named checkpoint, on that of a turn, or on one that is picked. */
+  private async with(c: Checkpoint | { turnId: string } | undefined, run: (c: Checkpoint) => Promise<void>): Promise<void> {
     try {
-      const chosen = c ?? (await this.pick());
+      const chosen = c === undefined ? await this.pick() : "checkpointId" in c ? c : await this.of(c.turnId);
       if (chosen) {
         await run(chosen);
       }
     } catch (e) {
       void vscode.window.showWarningMessage(`Redline: ${message(e)}`);
     }
+  }
+
+  private async of(turnId: string): Promise<Checkpoint> {
+    await this.refresh();
+    const c = this.list.find((x) => x.turnId === turnId);
+    if (!c) {
+      throw new Error("there is no checkpoint of this prompt any more.");
+    }
+    return c;
   }
 
   private async pick(): Promise<Checkpoint | undefined> {

@@ -50,6 +50,7 @@ export type FromWebview =
   | { type: "cancel" }
   | { type: "pick"; what: "mode" | "model" | "usage" | "sessions" }
   | { type: "fork"; turn: string; text: string }
+  | { type: "rewind"; turn: string }
   | { type: "open"; uri: string; line: number }
   | { type: "link"; href: string }
   | { type: "copy"; text: string }

@@ -233,6 +233,9 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
         this.post({ type: "draft", text: m.text });
         this.post({ type: "focus" });
         break;
+      case "rewind":
+        await vscode.commands.executeCommand("redline.restoreCheckpoint", { turnId: m.turn });
+        break;
       case "open":
         await openFile(m.uri, m.line);
         break;

@@ -19,6 +19,7 @@ const paths = {
   file: '<path d="M4 2.5h5l3 3v8H4zM9 2.5v3h3"/>',
   thought: '<path d="M8 2.5a4 4 0 0 1 2.3 7.3c-.5.4-.8.9-.8 1.4h-3c0-.5-.3-1-.8-1.4A4 4 0 0 1 8 2.5z"/><path d="M6.8 13.5h2.4"/>',
   image: '<rect x="2.5" y="3" width="11" height="10" rx="1"/><circle cx="6" cy="6.5" r="1"/><path d="M3 11.5l3.5-3 2.5 2 2-1.5 2.5 2"/>',
+  back: '<path d="M3 3.5V7h3.5M3.4 6.8A5 5 0 1 1 3.6 10.5"/><path d="M8 5.8v2.7l1.8 1.2"/>',
   fork: '<circle cx="4.5" cy="3.5" r="1.5"/><circle cx="11.5" cy="3.5" r="1.5"/><circle cx="8" cy="12.5" r="1.5"/><path d="M4.5 5v1.5c0 1 .5 1.5 1.5 1.5h4c1 0 1.5-.5 1.5-1.5V5M8 8v3"/>',
   circle: '<circle cx="8" cy="8" r="4"/>',
   clock: '<circle cx="8" cy="8" r="5.5"/><path d="M8 5v3.2l2.2 1.3"/>',

@@ -18,6 +18,7 @@ export function renderItem(root: HTMLElement, item: Item, post: Post): void {
       if (item.turn) {
         const { turn, text } = item;
         root.prepend(button("Change this prompt, in a copy of the session", "mini again", () => post({ type: "fork", turn, text }), icon("fork")));
+        root.prepend(button("Go back to before this prompt\u2026", "mini again", () => post({ type: "rewind", turn }), icon("back")));
       }
       root.setAttribute("aria-label", `You: ${item.text.slice(0, 200)}`);
       break;
