@@ -137,3 +137,51 @@ func TestTwoNeovims(t *testing.T) {
 		equal(t, "b.txt", get[string](n, `return table.concat(lines(vim.fn.bufnr('b.txt')), ',', 1, 3)`), "zero,one,TWO")
 	})
 }
+
+// The server is killed in the middle of a review: it is started again, takes up the session,
+// and the hunks that were not decided are there again. Then Neovim itself is left without a
+// decision; the next one takes the session up, and decides.
+func TestReviewGoesOn(t *testing.T) {
+	each(t, func(t *testing.T, version string) {
+		root := workspace(t, map[string]string{"a.txt": poem, "b.txt": poem})
+		a, b := filepath.Join(root, "a.txt"), filepath.Join(root, "b.txt")
+		srv := geminitest.New(t,
+			geminitest.Do(replace(a, "two\n", "TWO\n"), replace(a, "nine\n", "NINE\n"), replace(b, "two\n", "TWO\n")),
+			geminitest.Say("I see."), geminitest.Say("I see that you took all."),
+		)
+		home := "REDLINE_HOME=" + t.TempDir()
+		n := start(t, version, root, srv.URL, home)
+		n.lua(`vim.cmd.edit('a.txt') vim.cmd('Redline ask shout') hunks(3)`, nil)
+		n.keys(`gg]r\ra`)
+		n.lua(`hunks(2) vim.cmd('silent write')`, nil)
+		n.lua(`local c = require('redline.client').get()
+			local pid = tonumber(vim.fn.system({ 'pgrep', '-f', '-P', tostring(vim.uv.os_getpid()), 'serve' }):match('%d+'))
+			vim.uv.kill(pid, 'sigkill')
+			await('another server', function() local now = require('redline.client').get() return now and now.id ~= c.id end)
+			hunks(2) await('the marks', function() return joined_virtual() == '8: NINE' end)`, nil)
+		n.keys(`]r\ra`)
+		n.lua(`hunks(1) vim.cmd('silent write')`, nil)
+		equal(t, "a.txt", onDisk(t, a), strings.NewReplacer("two", "TWO", "nine", "NINE").Replace(poem))
+
+		// Quit, and begin again: nothing is decided by that.
+		n.quit()
+		again := start(t, version, root, srv.URL, home)
+		again.lua(`vim.cmd.edit('b.txt') vim.cmd('Redline resume') hunks(1) await('the marks', function() return joined_virtual() == '1: TWO' end)`, nil)
+		if c := get[int](again, `local c = 0 for _, n in ipairs(notes) do if n.text:find('to review') then c = c + 1 end end return c`); c > 1 {
+			t.Errorf("the user is told %d times that there is something to review", c)
+		}
+		again.keys(`gg]r\ra`)
+		again.lua(`await('TWO', function() return lines()[2] == 'TWO' end) await('the end', function() return require('redline.review').count() == 0 end)`, nil)
+		again.lua(`vim.cmd('Redline applied') assert(#vim.fn.getqflist() == 3, 'what stands is listed') vim.cmd('cclose') vim.cmd('Redline ask well?') idle()`, nil)
+		// A decision of just now may come after the prompt; it is told with the next one.
+		again.lua(`local s = require('redline.session').current local before = s.ended vim.cmd('Redline ask and?') await('the answer', function() return s.ended > before end)`, nil)
+		var said strings.Builder
+		for _, c := range srv.Requests()[2].Body.Contents {
+			said.WriteString(c.Texts())
+		}
+		contains(t, "what the model is told", said.String(), "All of it is in the files now")
+		if strings.Contains(said.String(), "rejected") {
+			t.Errorf("the model is told that something was rejected:\n%s", said.String())
+		}
+	})
+}

@@ -168,7 +168,7 @@ local function connection()
   else
     health.error(speaks, { 'update what is older' })
   end
-  health.ok('it runs (' .. (vim.fn.exists(':LspInfo') == 2 and ':LspInfo' or ':checkhealth vim.lsp') .. ')')
+  health.ok('the server runs (' .. (vim.fn.exists(':LspInfo') == 2 and ':LspInfo' or ':checkhealth vim.lsp') .. ')')
   if not status then
     health.warn('it does not say how the model is reached: ' .. err)
   elseif status.signedIn then

@@ -201,6 +201,45 @@ local function announce(p)
   api.nvim_exec_autocmds('User', { pattern = 'RedlineProposal', data = { proposal = p }, modeline = false })
 end
 
+-- Whether hunks have only moved, as while the user types lines above them.
+local function only_moved(a, b)
+  if a.state ~= b.state or #a.files ~= #b.files then
+    return false
+  end
+  for i, f in ipairs(a.files) do
+    local g = b.files[i]
+    if #f.hunks ~= #g.hunks or f.uri ~= g.uri then
+      return false
+    end
+    for j, h in ipairs(f.hunks) do
+      local k = g.hunks[j]
+      if h.state ~= k.state or h.oldText ~= k.oldText or h.newText ~= k.newText or h.reason ~= k.reason or h.closed ~= k.closed then
+        return false
+      end
+    end
+  end
+  return true
+end
+
+-- Proposals whose hunks have moved, by ID: they are shown when the typing pauses. Until
+-- then their marks move along by themselves.
+local moved = {}
+
+local function show_later(id)
+  if next(moved) == nil then
+    vim.defer_fn(function()
+      local ids = moved
+      moved = {}
+      for i in pairs(ids) do
+        if open[i] then
+          M.show(open[i])
+        end
+      end
+    end, 100)
+  end
+  moved[id] = true
+end
+
 --- Takes a proposal's newest state.
 ---@param p table
 ---@param replayed? boolean it is told again, of an earlier time
@@ -223,6 +262,9 @@ function M.update(p, replayed)
   end
   if replayed then
     return -- shown when all has been told, by flush
+  end
+  if before and open[p.proposalId] and only_moved(before, p) then
+    return show_later(p.proposalId)
   end
   M.show(p)
   if p.state == 'open' then
