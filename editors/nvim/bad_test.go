@@ -28,9 +28,13 @@ func TestReload(t *testing.T) {
 		n := start(t, version, root, srv.URL)
 		n.lua(`vim.ui.select = function(items, _, done) done(items[1], 1) end
 			vim.cmd.edit('gone.txt') vim.cmd.edit('mine.txt') vim.cmd.edit('clean.txt') vim.api.nvim_win_set_cursor(0, { 7, 1 })
-			vim.cmd('Redline ask run it') await('the command', function() return require('redline.session').current and require('redline.session').current.state == 'tool' end)
-			local mine = vim.fn.bufnr('mine.txt') vim.api.nvim_buf_set_lines(mine, 0, 1, false, { 'one, unsaved' })`, nil)
-		if err := os.WriteFile(wait, []byte("go\n"), 0o600); err != nil {
+			vim.cmd('Redline ask run it')`, nil)
+		running, err := os.OpenFile(wait, os.O_WRONLY, 0) // returns when the command has opened its end
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.lua(`vim.api.nvim_buf_set_lines(vim.fn.bufnr('mine.txt'), 0, 1, false, { 'one, unsaved' })`, nil)
+		if err := running.Close(); err != nil {
 			t.Fatal(err)
 		}
 		n.lua(`idle()`, nil)
