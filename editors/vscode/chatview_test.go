@@ -41,7 +41,7 @@ const calc = "package main\n\n// Add returns the sum.\nfunc Add(a, b int) int {\
 func TestVSCodeChatView(t *testing.T) {
 	installed(t)
 	dir := workspace(t, map[string]string{
-		"calc.go": calc, "docs/read me.md": "# Notes\n", "bad.json": "{\"a\": 1,}\n",
+		"calc.go": calc, "docs/read me.md": "# Notes\n\nText.\n\n# Later Plans\n\nMore text.\n", "bad.json": "{\"a\": 1,}\n",
 		".gemini/commands/review.toml": "description = \"Reviews a file\"\nprompt = \"Review {{args}} with care.\"\n",
 	})
 	answer := "**Found it.** `Add` subtracts. Fixed:\n\n```go:calc.go\n// Add returns the sum.\nfunc Add(a, b int) int {\n\treturn a + b\n}\n```\n\nAnd a snippet:\n\n```go\nprintln(\"snippet\")\n```\n"
@@ -67,7 +67,7 @@ func TestVSCodeChatView(t *testing.T) {
 	w := start(t, setup{
 		folder:   dir,
 		env:      map[string]string{"GEMINI_API_KEY": geminitest.DefaultKey, "GOOGLE_GEMINI_BASE_URL": srv.URL},
-		settings: map[string]any{"workbench.colorTheme": "Dark Modern", "redline.restoreSession": true},
+		settings: map[string]any{"workbench.colorTheme": "Dark Modern", "terminal.integrated.defaultProfile.linux": "bash"},
 		open:     []string{"bad.json", "calc.go"},
 	})
 	run(t, dir, nil, "mkfifo", "wait")
@@ -160,6 +160,41 @@ func TestVSCodeChatView(t *testing.T) {
 	w.press("ArrowDown")
 	w.untilChat(`document.getElementById("prompt").value === ""`)
 
+	// Symbols, the selection and the terminal.
+	w.do(command{"op": "quick", "text": "read me.md"})
+	w.do(command{"op": "click", "in": "chat", "sel": "#prompt"})
+	w.typeText("@Later")
+	w.waitChat(".completion", "docs/read me.md:5")
+	w.press("Enter")
+	w.waitChat(".attachment", "Later Plans")
+	w.untilChat("document.getElementById(\"prompt\").value === \"`# Later Plans` \"")
+	w.press("Control+a")
+	w.press("Backspace")
+	w.press("Backspace")
+	w.goneChat(".attachment")
+	w.do(command{"op": "goto", "file": "calc.go", "line": 5})
+	w.press("Shift+End")
+	w.waitChat("#context", "calc.go:5")
+	w.do(command{"op": "click", "in": "chat", "sel": "#context"})
+	w.waitChat("#context.off[aria-pressed=false]", "calc.go:5")
+	w.typeChat("@sel")
+	w.waitChat(`.completion[aria-selected="true"]`, "selection")
+	w.press("Enter")
+	w.waitChat(".attachment", "calc.go:5")
+	w.clickChat(".attachment button")
+	w.do(command{"op": "click", "in": "chat", "sel": "#context"})
+	w.run("Terminal: Create New Terminal")
+	w.wait(".terminal-wrapper.active .terminal-command-decoration", "") // it works together with the shell
+	w.typeText("echo from the $((40+2))nd shell; false")
+	w.press("Enter")
+	w.wait(".terminal-wrapper.active .terminal-command-decoration.error", "")
+	w.typeChat("@term")
+	w.waitChat(`.completion[aria-selected="true"]`, "terminal")
+	w.press("Enter")
+	w.waitChat(".attachment", "terminal: echo from")
+	w.shot("6b-terminal")
+	w.run("View: Toggle Panel Visibility")
+
 	// A picture is pasted; what is none is refused.
 	paste := func(name, mime string) {
 		w.evalChat(`(() => { const d = new DataTransfer(); d.items.add(new File([Uint8Array.from(atob("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="), c => c.charCodeAt(0))], "` + name + `", { type: "` + mime + `" })); document.getElementById("prompt").dispatchEvent(new ClipboardEvent("paste", { clipboardData: d, bubbles: true, cancelable: true })); })()`)
@@ -171,8 +206,14 @@ func TestVSCodeChatView(t *testing.T) {
 	w.waitChat(".attachment:has(img)", "dot.png")
 	w.ask("What is this?")
 	w.waitChat(".answer", "A nice picture.")
-	if last := srv.Requests()[len(srv.Requests())-1].Last(); !hasImage(last) {
+	last := srv.Requests()[len(srv.Requests())-1].Last()
+	if !hasImage(last) {
 		t.Errorf("no picture was sent: %+v", last)
+	}
+	for _, want := range []string{"$ echo from the", "from the 42nd shell", "[exit code 1]"} {
+		if !strings.Contains(last.Texts(), want) {
+			t.Errorf("of the terminal, the model was not shown %q:\n%s", want, last.Texts())
+		}
 	}
 
 	// After a slash: the project's own commands, and ours.
@@ -199,7 +240,7 @@ func TestVSCodeChatView(t *testing.T) {
 	w.wait(".quick-input-list .monaco-list-row", "gemini-2.5-flash")
 	w.typeText("flash")
 	w.press("Enter")
-	w.waitChat("#model", "gemini-2.5-flash")
+	w.waitChat(`#model[aria-label*="gemini-2.5-flash"]`, "2.5-flash")
 	w.clickChat("#usage")
 	w.wait(".quick-input-list .monaco-list-row", "This session")
 	w.shot("9-usage")
@@ -244,8 +285,28 @@ func TestVSCodeChatView(t *testing.T) {
 	w.press("End")
 	w.press("ArrowDown")
 	w.untilChat(`document.activeElement.id === "prompt"`)
+	w.themes("12", "Light Modern", "Dark High Contrast", "Light High Contrast")
 	// Nothing that can be pressed has no name.
 	w.untilChat(`[...document.querySelectorAll("button, textarea, [role]")].every(e => e.getAttribute("aria-label") || e.textContent.trim() || e.id === "status" || e.hidden)`)
+}
+
+// themes keeps a picture of the chat in each of the themes, when pictures are asked for.
+func (w *workbench) themes(name string, themes ...string) {
+	w.t.Helper()
+	class := map[string]string{"Light Modern": "vscode-light", "Dark High Contrast": "vscode-high-contrast", "Light High Contrast": "vscode-high-contrast-light"}
+	for _, theme := range themes {
+		if w.shots == "" {
+			return
+		}
+		w.run("Preferences: Color Theme")
+		w.wait(".quick-input-widget .quick-input-list .monaco-list-row", "")
+		w.typeText(theme)
+		w.wait(".quick-input-list .monaco-list-row.focused", theme)
+		w.press("Enter")
+		w.gone(".quick-input-widget")
+		w.do(command{"op": "wait", "in": "chat", "sel": "body." + class[theme]})
+		w.shot(name + "-" + strings.ReplaceAll(strings.ToLower(theme), " ", "-"))
+	}
 }
 
 func hasImage(c geminitest.Content) bool {

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 const watch = process.argv.includes("--watch");
-const common = { bundle: true, minify: !watch, sourcemap: watch, target: "es2022", logLevel: "warning", legalComments: "none" };
+const common = { bundle: true, minify: !watch, sourcemap: watch, target: "es2022", logLevel: "warning", legalComments: "none", charset: "utf8" };
 
 // The language client brings a feature for everything a server can offer; these the redline
 // server never offers. Each is bundled as one that does nothing, which saves a third
@@ -51,7 +51,7 @@ const host = {
 const web = {
   ...common,
   // Tables of all names of signs and of all kinds of addresses are a third of the view's code.
-  alias: { entities: "./src/chat/webview/entities.ts", "linkify-it": "./src/chat/webview/linkify.ts", "punycode.js": "./src/chat/webview/punycode.ts" },
+  alias: { entities: "./src/chat/webview/entities.ts", "linkify-it": "./src/chat/webview/linkify.ts", "punycode.js": "./src/chat/webview/punycode.ts", "uc.micro": "./src/chat/webview/signs.ts" },
   entryPoints: { chat: "src/chat/webview/main.ts" },
   outdir: "dist",
   platform: "browser",

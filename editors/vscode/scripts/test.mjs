@@ -12,7 +12,7 @@ await build({
   outdir: "out",
   outExtension: { ".js": ".mjs" },
   bundle: true,
-  alias: { entities: "./src/chat/webview/entities.ts", "linkify-it": "./src/chat/webview/linkify.ts", "punycode.js": "./src/chat/webview/punycode.ts" }, // as in build.mjs
+  alias: { entities: "./src/chat/webview/entities.ts", "linkify-it": "./src/chat/webview/linkify.ts", "punycode.js": "./src/chat/webview/punycode.ts", "uc.micro": "./src/chat/webview/signs.ts" }, // as in build.mjs
   platform: "node",
   format: "esm",
   target: "node20",

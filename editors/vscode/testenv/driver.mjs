@@ -120,7 +120,17 @@ const ops = {
   },
   eval: async (c) => (await frameOf(c)).evaluate(c.js),
   until: async (c) => {
-    await (await frameOf(c)).waitForFunction(c.js, undefined, { timeout, polling: 50 });
+    // The page of our webview forbids eval, by which waitForFunction looks again and again.
+    const end = Date.now() + timeout;
+    while (c.in === "chat" && !(await (await frameOf(c)).evaluate(c.js))) {
+      if (Date.now() > end) {
+        throw new Error(`not true after ${timeout} ms`);
+      }
+      await new Promise((again) => setTimeout(again, 50));
+    }
+    if (c.in !== "chat") {
+      await page.waitForFunction(c.js, undefined, { timeout, polling: 50 });
+    }
   },
   async goto(c) {
     const name = c.file.split("/").pop();

@@ -16,6 +16,11 @@ export function chatCommands(chat: ChatView, conversation: Conversation, server:
     command("compress", () => conversation.prompt("/compress", [])),
     command("pickMode", () => pickMode(conversation)),
     command("pickModel", () => pickModel(conversation, server)),
+    command("attachTerminal", async () => {
+      const made = chat.attach({ what: "terminalSelection" }); // before the focus goes, and the selection with it
+      await chat.focus();
+      await made;
+    }),
     // The lines that are selected, else the file.
     command("attachToChat", async (uri) => {
       const editor = vscode.window.activeTextEditor;

@@ -24,7 +24,7 @@ export interface Completion {
 }
 
 export type AttachRequest =
-  | { what: "selection" | "problems" | "terminal" }
+  | { what: "selection" | "problems" | "terminal" | "terminalSelection" }
   | { what: "file"; uri: string }
   | { what: "symbol"; uri: string; name: string; line: number; endLine: number };
 

@@ -4,7 +4,7 @@ import { selectionItem, type AttentionTracker } from "../context";
 import { method, type CommandInfo } from "../ext";
 import type { Attachment } from "./attachment";
 import { best, fit, mention, type AttachRequest, type Completion } from "./completion";
-import type { Terminals } from "./terminal";
+import { terminalSelection, type Terminals } from "./terminal";
 
 /** Most entries that are offered, and most files that are looked at. */
 const MAX_ENTRIES = 12;
@@ -44,11 +44,12 @@ export class Mentions {
           ? "There are no problems in the editor."
           : { id, label: all.label, title: `The editor's problems: ${all.label}`, icon: "warning", item: { kind: "diagnostics", text: all.text } };
       }
+      case "terminalSelection":
       case "terminal": {
-        const read = await this.terminals.read();
+        const read = await (r.what === "terminal" ? this.terminals.read() : terminalSelection());
         return read
           ? { id, label: read.label, title: read.label, icon: "execute", item: { kind: "terminal", text: read.text } }
-          : "There is nothing to read in a terminal. Run a command in one, or select text in it; commands are known where the shell works together with the editor (shell integration).";
+          : "No command of the terminal is known: that needs the editor's shell integration (bash, zsh, fish or PowerShell). Or select text in the terminal and choose Add to Chat in its context menu.";
       }
       case "file": {
         const uri = vscode.Uri.parse(r.uri);
@@ -91,7 +92,7 @@ export class Mentions {
       special.push({ label: "problems", detail: all.label, icon: "warning", insert: "", attach: { what: "problems" } });
     }
     if (vscode.window.terminals.length > 0) {
-      special.push({ label: "terminal", detail: "its selection, or the last command", icon: "execute", insert: "", attach: { what: "terminal" } });
+      special.push({ label: "terminal", detail: "its last command, and what it printed", icon: "execute", insert: "", attach: { what: "terminal" } });
     }
     const [files, symbols] = await Promise.all([this.filesLike(query), this.symbolsLike(query)]);
     const named = special.filter((s) => fit(query, s.label) > 0);

@@ -10,6 +10,7 @@ export interface SessionLine {
   /** The mode may change files or run commands without asking. */
   loose: boolean;
   model: string;
+  modelTitle: string;
   usage: string;
   usageTitle: string;
 }

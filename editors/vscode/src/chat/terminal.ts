@@ -35,36 +35,36 @@ export class Terminals implements vscode.Disposable {
     vscode.Disposable.from(...this.subscriptions).dispose();
   }
 
-  /** What the user means by "the terminal": what is selected in it, else its last command; undefined: neither is there. */
+  /** The last command of the terminal that the user looks at, and what it printed; undefined: none is known. */
   async read(): Promise<{ label: string; text: string } | undefined> {
     const terminal = vscode.window.activeTerminal ?? vscode.window.terminals.at(-1);
-    if (!terminal) {
-      return undefined;
-    }
-    const selected = await selection();
-    if (selected) {
-      return { label: "terminal selection", text: selected };
-    }
-    const kept = this.last.get(terminal) ?? [...this.last.values()].at(-1);
+    const kept = terminal && this.last.get(terminal);
     if (!kept) {
       return undefined;
     }
+    // What a short command prints may be over before anybody listens; the editor has it still.
+    const output = plain(kept.output) || plain(await copied("workbench.action.terminal.copyLastCommandOutput"));
     const exit = kept.exit === undefined ? "" : `\n[exit code ${kept.exit}]`;
-    return { label: `terminal: ${kept.command.slice(0, 40)}`, text: `$ ${kept.command}\n${plain(kept.output)}${exit}` };
+    return { label: `terminal: ${kept.command.slice(0, 40)}`, text: `$ ${kept.command}\n${output.slice(-MAX)}${exit}` };
   }
 }
 
-/** The selected text of the terminal. The editor tells it through the clipboard alone, which is put back. */
-async function selection(): Promise<string> {
+/** The selected text of the terminal; only to be called when there is one. */
+export async function terminalSelection(): Promise<{ label: string; text: string }> {
+  return { label: "terminal selection", text: await copied("workbench.action.terminal.copySelection") };
+}
+
+/** What a command of the editor copies. It tells by the clipboard alone, which is put back. */
+async function copied(command: string): Promise<string> {
   const before = await vscode.env.clipboard.readText();
-  const mark = "\u0000redline";
+  const mark = `redline ${Date.now()}`;
   try {
     await vscode.env.clipboard.writeText(mark);
-    await vscode.commands.executeCommand("workbench.action.terminal.copySelection");
-    const copied = await vscode.env.clipboard.readText();
-    return copied === mark || copied === "\uFFFDredline" ? "" : copied.trim();
+    await vscode.commands.executeCommand(command);
+    const text = await vscode.env.clipboard.readText();
+    return text === mark ? "" : text;
   } catch {
-    return "";
+    return ""; // an editor without the command
   } finally {
     await vscode.env.clipboard.writeText(before);
   }

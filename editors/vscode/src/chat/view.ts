@@ -170,7 +170,8 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
         title: session ? sessionTitle(session) : "",
         mode: modeLabel(mode),
         loose: mode === "yolo" || mode === "autoEdit",
-        model: model.replace(/^models\//, "") || "default model",
+        model: model.replace(/^(models\/)?(gemini-)?/, "") || "default model",
+        modelTitle: model || "the server's choice",
         usage: words.short,
         usageTitle: words.long,
       },
@@ -273,6 +274,8 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     const mustWait = m.items.length > 0 || m.text.trim().startsWith("/");
     if (this.conversation.isRunning && (m.queue || mustWait)) {
       this.queue.add(m.text, items, about, !mustWait);
+    } else if (this.conversation.isRunning) {
+      await this.conversation.prompt(m.text, []);
     } else {
       await this.conversation.prompt(m.text, items, about);
     }

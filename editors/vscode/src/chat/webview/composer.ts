@@ -121,7 +121,7 @@ export class Composer {
     };
     set(this.mode, line.mode, `Mode: ${line.mode}. Change…`);
     this.mode.classList.toggle("loose", line.loose);
-    set(this.model, line.model, `Model: ${line.model}. Change…`);
+    set(this.model, line.model, `Model: ${line.modelTitle}. Change…`);
     set(this.usage, line.usage, line.usageTitle);
     this.usage.hidden = line.usage === "";
   }

@@ -315,7 +315,8 @@ function approve(root: HTMLElement, item: Extract<Item, { kind: "approve" }>, po
     { class: "card", "aria-label": item.title },
     el("header", {}, icon("warning"), el("span", { class: "title" }, item.title)),
   );
-  if (item.detail) {
+  root.classList.toggle("answered", item.chosen !== undefined);
+  if (item.detail && item.chosen === undefined) {
     const detail = el("div", { class: "markdown detail", tabindex: "0" });
     updateMarkdown(detail, item.detail);
     card.append(detail);

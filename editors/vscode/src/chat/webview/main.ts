@@ -38,6 +38,9 @@ log.addEventListener("scroll", () => {
   following = log.scrollHeight - log.scrollTop - log.clientHeight < 40;
 });
 
+// What is below grows and other views open: the end stays in sight.
+new ResizeObserver(() => settle()).observe(log);
+
 /** Items whose text grew since the last frame: however many pieces came, each is drawn once. */
 const grown = new Set<string>();
 let frame = 0;
@@ -87,6 +90,7 @@ window.addEventListener("message", (e: MessageEvent<ToWebview>) => {
       }
       items.clear();
       m.items.forEach(put);
+      following = true;
       running(m.running);
       settle();
       break;
