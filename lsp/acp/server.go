@@ -94,7 +94,6 @@ type Server struct {
 	conn   *rpc.Conn
 
 	root context.Context // ends with the connection
-	bg   sync.WaitGroup  // of what runs beside the handlers
 
 	client clientCapabilities // set by initialize, before any other handler runs
 	ready  bool               // initialize was answered; of the inline handlers
@@ -124,7 +123,6 @@ func Serve(ctx context.Context, rw io.ReadWriteCloser, opt Options) int {
 	<-s.conn.Done()
 	cancel()
 	s.closeAll()
-	s.bg.Wait()
 	return s.conn.ExitCode()
 }
 
@@ -173,11 +171,6 @@ func (s *Server) session(id string) (*session, error) {
 		return nil, rpc.BadParams("sessionId", "is missing")
 	}
 	return nil, notFound("there is no open session %q; make one with %s, or open a saved one with %s", id, methodSessionNew, methodSessionLoad)
-}
-
-// background runs f beside the handlers, until the connection ends; Serve waits for it.
-func (s *Server) background(f func(ctx context.Context)) {
-	s.bg.Go(func() { f(s.root) })
 }
 
 // closeAll ends the sessions, with their turns.

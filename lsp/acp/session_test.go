@@ -2,6 +2,7 @@ package acp_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -97,6 +98,15 @@ func TestBadRequests(t *testing.T) {
 			}
 		})
 	}
+	// What encoders of Lua and the schema's nulls make of what is not there.
+	for _, params := range []string{
+		`{"cwd":%q,"mcpServers":{}}`, `{"cwd":%q,"mcpServers":[],"additionalDirectories":{}}`, `{"cwd":%q,"mcpServers":null,"additionalDirectories":null,"_meta":null}`,
+		`{"cwd":%q,"mcpServers":[{"name":"n","command":"true","args":{},"env":{}}]}`,
+	} {
+		c.must("session/new", json.RawMessage(fmt.Sprintf(params, c.dir)), nil)
+	}
+	c.must("session/list", json.RawMessage(`{"cwd":null,"cursor":null}`), nil)
+	c.refused("session/new", json.RawMessage(fmt.Sprintf(`{"cwd":%q,"mcpServers":{"a":1}}`, c.dir)), rpc.CodeInvalidParams)
 	// Notifications are never answered.
 	for _, method := range []string{"session/cancel", "session/dance", "$/wave"} {
 		if err := c.conn.Notify(t.Context(), method, map[string]any{"sessionId": "s-none"}); err != nil {

@@ -1,6 +1,10 @@
 package acp
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+)
 
 // This file holds the shapes of the protocol, as far as redline reads or writes them:
 // version 1 of the schema. What else a message carries is ignored; _meta is neither read
@@ -119,21 +123,36 @@ type sessionParams struct {
 
 // openParams are those of session/new, load and resume; new has no session's name.
 type openParams struct {
-	SessionID             string      `json:"sessionId"`
-	Cwd                   string      `json:"cwd"`
-	AdditionalDirectories []string    `json:"additionalDirectories"`
-	MCPServers            []mcpServer `json:"mcpServers"`
+	SessionID             string          `json:"sessionId"`
+	Cwd                   string          `json:"cwd"`
+	AdditionalDirectories list[string]    `json:"additionalDirectories"`
+	MCPServers            list[mcpServer] `json:"mcpServers"`
 }
 
 // mcpServer is one on stdio when it has no type.
 type mcpServer struct {
-	Type    string      `json:"type"`
-	Name    string      `json:"name"`
-	Command string      `json:"command"`
-	Args    []string    `json:"args"`
-	Env     []nameValue `json:"env"`
-	URL     string      `json:"url"`
-	Headers []nameValue `json:"headers"`
+	Type    string          `json:"type"`
+	Name    string          `json:"name"`
+	Command string          `json:"command"`
+	Args    list[string]    `json:"args"`
+	Env     list[nameValue] `json:"env"`
+	URL     string          `json:"url"`
+	Headers list[nameValue] `json:"headers"`
+}
+
+// list is an array. Encoders of Lua write an empty one as an empty object.
+type list[T any] []T
+
+// UnmarshalJSON takes both.
+func (l *list[T]) UnmarshalJSON(data []byte) error {
+	*l = nil
+	if bytes.HasPrefix(data, []byte("{")) {
+		if len(bytes.TrimSpace(data[1:len(data)-1])) > 0 {
+			return errors.New("an array is wanted, not an object")
+		}
+		return nil
+	}
+	return json.Unmarshal(data, (*[]T)(l))
 }
 
 type nameValue struct {
