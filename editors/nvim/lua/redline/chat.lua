@@ -243,11 +243,15 @@ local function follow()
   end
 end
 
+-- It is no expression: these are told before what was typed is in the buffer.
 local function tab()
+  local keys = '<Tab>'
   if vim.fn.pumvisible() == 1 then
-    return '<C-n>'
+    keys = '<C-n>'
+  elseif require('redline.complete').func(1, '') >= 0 then
+    keys = '<C-x><C-u>'
   end
-  return require('redline.complete').func(1, '') >= 0 and '<C-x><C-u>' or '<Tab>'
+  api.nvim_feedkeys(vim.keycode(keys), 'in', false)
 end
 
 -- The keys of the chat: modes, key, what it does, and the words for it.
@@ -265,7 +269,7 @@ local function keys()
       'queue the prompt until the turn has ended',
     },
     { { 'n', 'i' }, '<C-c>', stop, 'stop the turn' },
-    { 'i', '<Tab>', tab, 'complete what follows an @, or a / at the start', { expr = true } },
+    { 'i', '<Tab>', tab, 'complete what follows an @, or a / at the start' },
     { 'n', 'gf', follow, 'go to the file under the cursor' },
     { 'n', '<LocalLeader>y', code.yank, 'yank the code block' },
     { 'n', '<LocalLeader>i', code.insert, 'insert the code block below the cursor of the file' },
@@ -304,7 +308,7 @@ function M.create()
   })
   api.nvim_create_autocmd({ 'WinResized', 'VimResized' }, { group = group, callback = M.title })
   for _, k in ipairs(keys()) do
-    vim.keymap.set(k[1], k[2], k[3], vim.tbl_extend('force', { buffer = buf, desc = 'Redline: ' .. k[4] }, k[5] or {}))
+    vim.keymap.set(k[1], k[2], k[3], { buffer = buf, desc = 'Redline: ' .. k[4] })
   end
   require('redline.images').watch_paste()
   return buf

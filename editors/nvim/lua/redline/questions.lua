@@ -61,7 +61,9 @@ function step()
   vim.cmd.redraw()
   local ok, err = pcall(q.ask, q.finish)
   if not ok then
-    note(tostring(err), vim.log.levels.ERROR)
+    if not tostring(err):find('Keyboard interrupt', 1, true) then -- CTRL-C leaves it, as <Esc> does
+      note(tostring(err), vim.log.levels.ERROR)
+    end
     q.finish(nil)
   end
 end
