@@ -319,3 +319,38 @@ func other(t *testing.T) string {
 	}
 	return path
 }
+
+// A piece of an answer is shown at once, however long the chat is.
+func TestLongChat(t *testing.T) {
+	each(t, func(t *testing.T, version string) {
+		n := start(t, version, workspace(t, nil), "")
+		var got struct {
+			First, Delta float64 // milliseconds
+			Lines        int
+		}
+		n.lua(`vim.cmd('Redline chat')
+			local session, page, seq = require('redline.session'), require('redline.page'), 0
+			local function event(e, turn) seq = seq + 1 session.event({ sessionId = 's', seq = seq, turnId = turn, event = e }) end
+			for i = 1, 300 do
+				local t = 't' .. i
+				event({ type = 'message/user', messageId = t, text = 'prompt ' .. i }, t)
+				event({ type = 'thought/delta', messageId = t .. 'x', text = 'about\nit', subject = 'Thinking' }, t)
+				event({ type = 'tool/updated', callId = t, name = 'x', title = 'x', kind = 'read', status = 'completed', display = 'two\nlines' }, t)
+				event({ type = 'message/delta', messageId = t .. 'm', text = 'answer ' .. i .. '\nmore\n' }, t)
+			end
+			local a = vim.uv.hrtime()
+			page.flush() vim.cmd.redraw()
+			local out = { first = (vim.uv.hrtime() - a) / 1e6, delta = 1e9, lines = vim.fn.line('$') }
+			for i = 1, 30 do
+				event({ type = 'message/delta', messageId = 'last', text = 'word ' .. i .. '\n' }, 'z')
+				a = vim.uv.hrtime()
+				page.flush() vim.cmd.redraw()
+				out.delta = math.min(out.delta, (vim.uv.hrtime() - a) / 1e6)
+			end
+			return out`, &got)
+		t.Logf("%d lines: %.1f ms to show them, %.2f ms a piece", got.Lines, got.First, got.Delta)
+		if got.Lines < 4000 || got.Delta > 16 || got.First > 3000 {
+			t.Errorf("%d lines: %.1f ms to show them, %.2f ms a piece; want 3000 and 16 at most", got.Lines, got.First, got.Delta)
+		}
+	})
+}

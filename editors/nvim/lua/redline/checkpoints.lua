@@ -36,7 +36,7 @@ local function left(result)
   local out = {}
   for _, u in ipairs(result.skipped) do
     local why = result.reasons and result.reasons[u]
-    out[#out + 1] = names({ u }) .. (why and ': ' .. why or '')
+    out[#out + 1] = 'stays as it is: ' .. names({ u }) .. (why and ' (' .. why .. ')' or '')
   end
   if result.commands and #result.commands > 0 then
     out[#out + 1] = 'what commands did stays: ' .. table.concat(result.commands, '; ')
@@ -58,7 +58,7 @@ function M.restore(id, scope)
     end
     local lines = { 'restored; :Redline unrestore takes that back' }
     for _, l in ipairs(left(result)) do
-      lines[#lines + 1] = 'Not restored: ' .. l
+      lines[#lines + 1] = l
     end
     note(table.concat(lines, '\n'), #lines > 1 and vim.log.levels.WARN or nil)
     require('redline.reload').check()
@@ -88,7 +88,7 @@ local function preview(c)
     end
     local text = { '# Going back to: ' .. line(c), '# rf: restore the files, rc: the conversation, rb: both, q: close' }
     for _, l in ipairs(left(result)) do
-      text[#text + 1] = '# stays: ' .. l:gsub('\n', ' ')
+      text[#text + 1] = '# ' .. l:gsub('\n', ' ')
     end
     text[#text + 1] = ''
     vim.list_extend(text, result.diff ~= '' and vim.split(result.diff, '\n') or { '# No file would change.' })

@@ -176,6 +176,14 @@ local function countdown()
   end
 end
 
+-- Notes that a block below all others begins in a line: counting them anew for each
+-- piece of an answer would take longer and longer.
+local function began(block, at)
+  if starts then
+    starts[#starts + 1], counted[#counted + 1] = at, block
+  end
+end
+
 --- Writes what waits.
 function M.flush()
   if timer then
@@ -187,14 +195,33 @@ function M.flush()
   end
   write(function()
     local at = 0
-    for _, b in ipairs(t.blocks) do
+    local blocks, i = t.blocks, 1
+    while i <= #blocks do
+      local b = blocks[i]
       if t.changed[b] then
         local first, last = at + (b.drawn and b.keep or 0), at + (b.drawn or 0)
+        local fresh = not b.drawn
         local lines = transcript.draw(b, first - at + 1)
-        drawn, starts = drawn + #lines - (last - first), nil
+        if fresh then
+          began(b, at)
+        end
+        at = at + b.drawn
+        -- New blocks in a row, as of a session that is taken up, are written at once.
+        while fresh and blocks[i + 1] and not blocks[i + 1].drawn do
+          i = i + 1
+          vim.list_extend(lines, transcript.draw(blocks[i], 1))
+          began(blocks[i], at)
+          at = at + blocks[i].drawn
+        end
+        drawn = drawn + #lines - (last - first)
+        if counted[#counted] ~= blocks[i] then
+          starts = nil -- those below begin elsewhere now
+        end
         api.nvim_buf_set_lines(buf, first, last, false, lines)
+      else
+        at = at + (b.drawn or 0)
       end
-      at = at + (b.drawn or 0)
+      i = i + 1
     end
     t.changed = {}
   end)
@@ -324,6 +351,10 @@ function M.create()
   vim.bo[buf].bufhidden = 'hide'
   vim.bo[buf].swapfile = false
   vim.bo[buf].filetype = 'markdown'
+  -- Neovim 0.12 starts tree-sitter for Markdown, which takes a tenth of a second for each
+  -- piece of an answer when the chat has some thousand lines. The old highlighting does not.
+  pcall(vim.treesitter.stop, buf)
+  vim.bo[buf].syntax = 'markdown'
   M.redraw()
   api.nvim_buf_attach(buf, false, { on_lines = mend })
   return buf

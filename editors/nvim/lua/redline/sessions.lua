@@ -231,7 +231,7 @@ function M.usage()
     end
     if u.contextTokens > 0 and u.contextWindow > 0 then
       add('the conversation takes up %s of %s tokens (%d %%)', bar.tokens(u.contextTokens), bar.tokens(u.contextWindow),
-        u.contextTokens * 100 / u.contextWindow)
+        math.ceil(u.contextTokens * 100 / u.contextWindow))
     end
     for _, m in ipairs(#u.models > 1 and u.models or {}) do
       add('  %s: %d requests, %s tokens%s', m.model, m.requests, bar.tokens(m.totalTokens),
