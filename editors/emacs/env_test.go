@@ -36,6 +36,10 @@ func program(t testing.TB) string {
 }
 
 func TestMain(m *testing.M) {
+	if os.Getenv("REDLINE_FAKE_LSP") != "" {
+		languageServer(os.Stdin, os.Stdout) // started by eglot
+		return
+	}
 	code := m.Run()
 	editortest.Clean()
 	os.Exit(code)
@@ -208,7 +212,7 @@ func quote(s string) string {
 }
 
 // told returns the output or error of each function response that the model got with
-// request i.
+// request i, and the text beside them.
 func told(t *testing.T, srv *geminitest.Server, i int) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -222,7 +226,7 @@ func told(t *testing.T, srv *geminitest.Server, i int) string {
 		text, _ := f.Output()
 		out = append(out, text)
 	}
-	return strings.Join(out, "\n")
+	return strings.Join(append(out, r.Last().Texts()), "\n")
 }
 
 // replace is a call of the tool of that name.

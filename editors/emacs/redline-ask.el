@@ -28,7 +28,7 @@
         (plist-get p :question)
       (pcase (plist-get subject :command)
         ((or 'nil "") (plist-get p :title))
-        (command (format "Run `%s`?" (string-trim command)))))))
+        (command (format "Run %s?" (string-trim command)))))))
 
 (defun redline--refusal (q)
   "Return the label of the answer to Q that refuses, if there is one."
@@ -107,21 +107,29 @@
   "Return what is asked in all servers, oldest first."
   (mapcan (lambda (s) (copy-sequence (redline--questions s))) (reverse redline--servers)))
 
+(defvar redline--ask-timer nil "The timer of the next question.")
+
 (defun redline--ask-soon ()
   "Ask the oldest question at the next pause."
   (when (and (not noninteractive) (not redline--asking) (redline--all-questions)
              (memq redline-ask-in '(minibuffer menu)))
-    (run-with-idle-timer redline-ask-pause nil #'redline--ask-now)))
+    (when redline--ask-timer (cancel-timer redline--ask-timer))
+    ;; Not an idle timer, nor the idle time: after a question that a timer asked, Emacs
+    ;; does not count as idle until something is typed.
+    (setq redline--ask-timer
+          (run-with-timer redline-ask-pause nil #'redline--ask-now num-nonmacro-input-events))))
 
-(defun redline--ask-now ()
-  "Ask the oldest question, unless the user is busy with another."
+(defun redline--ask-now (events)
+  "Ask the oldest question, unless the user is busy.
+EVENTS is how much had been typed when the pause began."
+  (setq redline--ask-timer nil)
   (when-let* (((not redline--asking))
               (q (car (redline--all-questions))))
     (cond
      ((or (active-minibuffer-window) (bound-and-true-p transient--prefix)
-          executing-kbd-macro defining-kbd-macro)
-      ;; Later; idle timers run once a pause.
-      (run-with-timer 1 nil #'redline--ask-soon))
+          executing-kbd-macro defining-kbd-macro
+          (/= events num-nonmacro-input-events))
+      (redline--ask-soon))
      ((and (eq redline-ask-in 'menu) (redline--question-options q))
       (redline-answer-menu))
      (t (redline--ask-in-minibuffer q)))))
@@ -180,6 +188,12 @@
   (redline--ask-in-minibuffer
    (or (car (redline--all-questions)) (user-error "Redline: nothing is asked"))))
 
+(defun redline--leave-minibuffer ()
+  "Leave the minibuffer, in which a question was asked that nobody needs answered."
+  (when-let* ((window (active-minibuffer-window)))
+    (with-current-buffer (window-buffer window)
+      (abort-minibuffers))))
+
 (defun redline--ask (server params kind options)
   "Ask the user what SERVER wants to know, as KIND with PARAMS and OPTIONS.
 Return the promise of the answer."
@@ -193,8 +207,9 @@ Return the promise of the answer."
           (lambda ()
             (setf (redline--question-answer q) "")
             (redline--question-over q)
-            (when (and (eq redline--asking q) (active-minibuffer-window))
-              (abort-minibuffers))))
+            (when (eq redline--asking q)
+              ;; On its own: it leaves whatever runs.
+              (run-with-timer 0 nil #'redline--leave-minibuffer))))
     (setf (redline--questions server) (append (redline--questions server) (list q)))
     (setf (redline--session-state session) 'asking)
     (redline--status-changed)

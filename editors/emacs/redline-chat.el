@@ -119,7 +119,7 @@
       (goto-char end)
       (insert
        (redline--styled
-        (concat (if (= end (point-min)) "" "\n")
+        (concat "\n"
                 (mapconcat (lambda (a)
                              (concat (propertize (concat "+ " (car a)) 'font-lock-face
                                                  'redline-chip)

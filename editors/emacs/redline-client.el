@@ -333,7 +333,7 @@ An error answer is a `user-error'; quitting gives up waiting."
             (t (run-with-timer 0.2 nil #'redline--start-again (redline--root server)))))))
 
 (defun redline--start-again (root)
-  "Start a server in ROOT, where one has ended, unless one runs by now."
+  "Start a server in ROOT, where one has ended, unless one is running by now."
   (unless (cl-find root redline--servers :key #'redline--root :test #'equal)
     (condition-case err
         (progn (redline--start root)

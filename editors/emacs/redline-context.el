@@ -108,7 +108,9 @@ Names of files after @ are the server's matter."
 ;;;; Commands
 
 (defun redline--here ()
-  "Return what a prompt from the current buffer is about: the active region."
+  "Return what a prompt from the current buffer is about: the active region.
+The server is started, for names are told as it knows them."
+  (redline--ensure)
   (when (use-region-p)
     (let ((beg (region-beginning)) (end (region-end)))
       (delq nil (list (redline--context-region beg end)
@@ -148,6 +150,7 @@ Names of files after @ are the server's matter."
                                                       ("url" . "a web page")
                                                       ("diff" . "what git says is changed"))))
                             nil t))))
+  (redline--ensure)
   (let ((item
          (pcase what
            ((and "selection" (guard (use-region-p)))

@@ -54,7 +54,7 @@
   (let ((hunks (redline--hunks (redline--running))))
     (if hunks
         (substitute-command-keys
-         (format " %s  \\<redline-diff-mode-map>\\[redline-accept-hunk] accept  \\[redline-reject-hunk] reject  \\[redline-amend] edit  \\[redline-accept-file]/\\[redline-reject-file] file  \\[redline-accept-all]/\\[redline-reject-all] all  \\[redline-ediff] ediff  \\[redline-review-menu] more"
+         (format " %s  \\<redline-diff-mode-map>\\[redline-accept-hunk] accept  \\[redline-reject-hunk] reject  \\[redline-amend] edit  \\[redline-accept-file]/\\[redline-reject-file] file  \\[redline-review-menu] more"
                  (redline--counted (length hunks) "hunk")))
       " Nothing to review")))
 

@@ -267,7 +267,8 @@ Its value is the answer, after CONVERT."
   (list :range (redline--range (flymake-diagnostic-beg d) (flymake-diagnostic-end d) encoding)
         :severity (redline--severity (flymake-diagnostic-type d))
         :message (substring-no-properties (flymake-diagnostic-text d))
-        :source (format "%s" (or (flymake-diagnostic-backend d) "flymake"))))
+        :source (let ((backend (flymake-diagnostic-backend d)))
+                  (if (symbolp backend) (symbol-name (or backend 'flymake)) "flymake"))))
 
 (defun redline--wire-diagnostics (buffers encoding)
   "Return what Flymake has to say of BUFFERS, in units of ENCODING, as the answer."
@@ -285,14 +286,10 @@ Its value is the answer, after CONVERT."
                                          (flymake-diagnostics)))))))
                  buffers))))
 
-(defun redline--checking-p (buffer since)
-  "Return non-nil if Flymake has not looked at BUFFER since the time SINCE."
+(defun redline--checking-p (buffer)
+  "Return non-nil if Flymake waits for what its backends find in BUFFER."
   (with-current-buffer buffer
-    (and (bound-and-true-p flymake-mode)
-         (or (flymake-running-backends)
-             (< (float-time) (+ since 0.3)))
-         (not (seq-empty-p (flymake-running-backends)))
-         (seq-difference (flymake-running-backends) (flymake-reporting-backends)))))
+    (seq-difference (flymake-running-backends) (flymake-reporting-backends))))
 
 (cl-defmethod redline--handle-request (server (_ (eql editor/diagnostics)) params)
   "Tell SERVER what Flymake has to say of the file in PARAMS, or of all."
@@ -306,15 +303,24 @@ Its value is the answer, after CONVERT."
     (if (or (null checked) (zerop wait))
         (redline--wire-diagnostics buffers encoding)
       ;; Let Flymake look at the text as it is now, and answer when it has.
-      (let ((promise (make-redline-promise)) (since (float-time)) look)
+      (let ((promise (make-redline-promise)) (since (float-time)) look reported)
         (dolist (b checked)
-          (with-current-buffer b (ignore-errors (flymake-start))))
+          (with-current-buffer b
+            (if (not (redline--eglot :textDocumentSync))
+                (ignore-errors (flymake-start))
+              ;; It reports when it likes: any change of what is reported is the answer.
+              (eglot--signal-textDocument/didChange)
+              (push (cons b (flymake-diagnostics)) reported))))
         (setq look
               (lambda ()
                 (let ((live (cl-remove-if-not #'buffer-live-p buffers)))
                   (if (and (< (- (float-time) since) wait)
                            (or (< (- (float-time) since) (min wait 0.3))
-                               (cl-some (lambda (b) (redline--checking-p b since))
+                               (cl-some (lambda (b)
+                                          (if-let* ((before (assq b reported)))
+                                              (with-current-buffer b
+                                                (equal (cdr before) (flymake-diagnostics)))
+                                            (redline--checking-p b)))
                                         (cl-intersection checked live))))
                       (run-with-timer 0.1 nil look)
                     (redline--settle promise :result

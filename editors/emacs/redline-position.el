@@ -56,7 +56,7 @@
   "Cons of a tick of the buffer and whether it held carriage returns then.")
 
 (defun redline--returns-p ()
-  "Return non-nil if there are carriage returns beside the line ends."
+  "Return non-nil if there is a CR beside the line ends of the buffer."
   (let ((tick (buffer-chars-modified-tick)))
     (unless (eq tick (car redline--returns))
       (setq redline--returns

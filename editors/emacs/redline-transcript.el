@@ -230,6 +230,8 @@
               ((eq (redline--block-kind block) 'answer))
               ((not (redline--block-data block))))
     (setf (redline--block-data block) 'complete)
+    (unless (eq (char-before (redline--block-end block)) ?\n)
+      (redline--append-text block "\n"))
     (redline--writing redline--end
       (redline--decorate (marker-position (redline--block-start block))
                          (marker-position (redline--block-end block))))))

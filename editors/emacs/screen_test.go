@@ -3,7 +3,6 @@ package emacs_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -80,9 +79,20 @@ func (x *terminal) screen(until string) string {
 	}
 }
 
+// until waits for an expression to hold. It is evaluated again and again, not waited for in Emacs: that
+// could be inside of what it waits for.
+func (x *terminal) until(expression string) {
+	x.t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for !get[bool](x.emacs, "(and %s t)", expression) {
+		if time.Now().After(deadline) {
+			x.t.Fatalf("waited in vain for %s on the screen:\n%s", expression, x.tmux("capture-pane", "-p"))
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
 // trimmed takes the spaces at the ends of lines away.
 func trimmed(screen string) string {
 	return strings.TrimRight(regexp.MustCompile(`(?m)[ \t]+$`).ReplaceAllString(screen, ""), "\n") + "\n"
 }
-
-var _ = os.Getenv

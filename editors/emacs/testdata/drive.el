@@ -50,6 +50,10 @@
 (defun server () (car redline--servers))
 (defun session () (and (server) (redline--current-session (server))))
 (defun hunks () (and (server) (redline--hunks (server))))
+(defun pending ()
+  "Return how many hunks are open and fit."
+  (cl-count "pending" (hunks) :key (lambda (h) (plist-get (redline--hunk-data h) :state))
+            :test #'equal))
 (defun await-hunks (n)
   (await (format "%d hunks, there are %d" n (length (hunks)))
     (= n (length (hunks)))))
@@ -78,6 +82,17 @@
             ((symbol-function 'read-passwd) (lambda (&rest _) (copy-sequence (pop answers))))
             ((symbol-function 'y-or-n-p) (lambda (&rest _) t))
             ((symbol-function 'yes-or-no-p) (lambda (&rest _) t)))
+    (funcall body)))
+(defun should-be-at (&rest lines)
+  "Check that point is in one of LINES."
+  (let ((line (buffer-substring-no-properties (pos-bol) (pos-eol))))
+    (unless (member line lines) (error "In line %S, not one of %S" line lines))))
+(defun should-not-ask (body)
+  "Run BODY, in which every question is an error."
+  (cl-letf (((symbol-function 'y-or-n-p) (lambda (p) (error "Asked: %s" p)))
+            ((symbol-function 'yes-or-no-p) (lambda (p) (error "Asked: %s" p)))
+            ((symbol-function 'select-safe-coding-system-interactively)
+             (lambda (&rest _) (error "Asked for a coding system"))))
     (funcall body)))
 (defun chat ()
   "Return the text of the chat."
@@ -108,10 +123,9 @@
                               ((and (consp value) (stringp (car value)))
                                (vconcat (mapcar #'substring-no-properties value)))
                               ((numberp value) value)
-                              ((null value) :null)
+                              ((null value) :false)
                               (t t))))
-       ((error quit) (list :error (format "%S" err))))
-     :null-object :null)))
+       ((error quit) (list :error (format "%S" err)))))))
 
 (defun drive-filter (process text)
   (let ((all (concat (process-get process 'text) text)))
@@ -131,4 +145,6 @@
 (when noninteractive
   (princ "ready\n")
   (flush-standard-output)
-  (while t (accept-process-output nil 1)))
+  ;; Not for ever, should the test be gone.
+  (let ((parent (alist-get 'ppid (process-attributes (emacs-pid)))))
+    (while (process-attributes parent) (accept-process-output nil 1))))
