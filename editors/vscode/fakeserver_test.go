@@ -23,6 +23,9 @@ import (
 // is stale, for the proposal has moved on by one line.
 const fakeServer = "REDLINE_FAKE_SERVER"
 
+// fakeHello is the fake server's answer to initialize, when it is to be another.
+const fakeHello = "REDLINE_FAKE_HELLO"
+
 func TestMain(m *testing.M) {
 	if path := os.Getenv(fakeServer); path != "" {
 		if err := serveFake(os.Stdin, os.Stdout, path); err != nil {
@@ -109,6 +112,10 @@ func serveFake(in io.Reader, out io.Writer, path string) error {
 			}
 			continue
 		case "initialize":
+			if hello := os.Getenv(fakeHello); hello != "" {
+				result = json.RawMessage(hello)
+				break
+			}
 			result = json.RawMessage(`{"serverInfo":{"name":"redline"},"capabilities":{"experimental":{"redline":{"version":1,"minVersion":1}},"textDocumentSync":{"openClose":true,"change":2}}}`)
 			if _, err := fmt.Fprintf(log, "%s\n", m.Params); err != nil {
 				return err

@@ -3,6 +3,7 @@
 package vscode_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,8 +11,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"redline/agent/geminitest"
+	"redline/editors/editortest"
 )
 
 // TestVSCodeNoKey asks without a key: the chat says what to do, and the key that is
@@ -43,17 +46,82 @@ func TestVSCodeNoKey(t *testing.T) {
 }
 
 // TestVSCodeNoServer starts without a server program: the user is told, with a way to
-// the setting.
+// the setting. A server that is too new is refused with what to do; the right one, once
+// the setting names it, is started without a reload. On the way the extension's own
+// start is measured.
 func TestVSCodeNoServer(t *testing.T) {
 	installed(t)
 	dir := workspace(t, map[string]string{"a.txt": "text\n"})
-	w := start(t, setup{folder: dir, settings: map[string]any{"redline.server.path": filepath.Join(dir, "nothing-here")}})
+	w := start(t, setup{folder: dir, env: map[string]string{"GEMINI_API_KEY": geminitest.DefaultKey}, settings: map[string]any{"redline.server.path": filepath.Join(dir, "nothing-here")}})
 	w.wait(".notification-toast", "There is no program at")
-	w.wait(".statusbar-item.error-kind, .statusbar-item.has-background-color", "Redline")
+	w.wait(".statusbar-item.error-kind, .statusbar-item.has-background-color", "Redline: no server")
 	w.shot("1-toast")
 	w.do(command{"op": "click", "sel": ".notification-toast .monaco-button", "has": "Open Setting"})
 	w.wait(".settings-editor .setting-item-label", "Path")
 	w.shot("2-setting")
+
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tooNew := filepath.Join(t.TempDir(), "redline")
+	script := "#!/bin/sh\nexport " + fakeServer + "=/dev/null\nexport " + fakeHello + `='{"serverInfo":{"name":"redline","version":"9.0"},"capabilities":{"experimental":{"redline":{"version":9,"minVersion":9}}}}'` + "\nexec '" + self + "' \"$@\"\n"
+	if err := os.WriteFile(tooNew, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	w.configure("redline.server.path", tooNew)
+	w.wait(".notification-toast", "is too new for this extension. Update the extension")
+	w.wait(".statusbar-item", "Redline: server down")
+	w.shot("3-too-new")
+	w.press("Escape") // the settings
+	w.configure("redline.server.path", editortest.Binary(t))
+	w.gone(`.statusbar-item:has-text("Redline: server down")`)
+	w.wait(".statusbar-item", "Redline")
+
+	// The server's arguments and the trace act when they are changed.
+	trace := filepath.Join(t.TempDir(), "trace")
+	w.configure("redline.trace.server", "verbose")
+	w.configure("redline.server.args", []string{"--trace", trace})
+	for deadline := time.Now().Add(time.Minute); ; {
+		if data, err := os.ReadFile(trace); err == nil && strings.Contains(string(data), "$/setTrace") && strings.Contains(string(data), `"verbose"`) {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the server was not told to trace")
+		}
+		w.until("true") // lets the editor work
+	}
+
+	w.run("Developer: Show Running Extensions")
+	w.wait(".runtime-extensions-editor .extension", "Redline")
+	w.shot("4-running")
+	var rows []string
+	if err := json.Unmarshal(w.do(command{"op": "texts", "sel": ".runtime-extensions-editor .extension"}), &rows); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows {
+		if strings.Contains(r, "Redline") {
+			t.Logf("the host says: %s", strings.Join(strings.Fields(r), " "))
+		}
+	}
+}
+
+// configure changes a setting of the machine, by its file.
+func (w *workbench) configure(name string, value any) {
+	w.t.Helper()
+	file := filepath.Join(w.data, "Machine", "settings.json")
+	var settings map[string]any
+	if err := json.Unmarshal([]byte(read(w.t, file)), &settings); err != nil {
+		w.t.Fatal(err)
+	}
+	settings[name] = value
+	data, err := json.Marshal(settings)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.WriteFile(file, data, 0o644); err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 // TestVSCodeServerDies kills the server in the middle of a review: it is started again,

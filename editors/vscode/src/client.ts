@@ -196,7 +196,7 @@ export class Server implements vscode.Disposable {
         "missing",
         setting
           ? `There is no program at "${setting}" (setting redline.server.path).`
-          : "The redline program was not found: not beside the extension, not in PATH, not where `go install` puts it.",
+          : "The redline program was not found: not beside the extension, not in PATH, not where Go installs programs.",
       );
       return undefined;
     }

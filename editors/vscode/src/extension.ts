@@ -8,7 +8,7 @@ import { editorRequests } from "./editorrequests";
 import { method } from "./ext";
 import { InlinePrompt } from "./inline";
 import { NativeChat } from "./native";
-import { QuestionNotices } from "./notices";
+import { failureNotices, QuestionNotices } from "./notices";
 import { QuestionStore } from "./questions";
 import { questionRequests } from "./requests";
 import { registerReview } from "./review/register";
@@ -48,19 +48,19 @@ export function activate(context: vscode.ExtensionContext): void {
     chat,
     chatCommands(chat, conversation, own),
     notices,
+    failureNotices(conversation, chat),
     // The chat keeps the questions of its own session only; others are asked by notification.
     questions.onDidChange((c) => c.question.sessionId === conversation.sessionId && conversation.transcript.question(c)),
     own.onDidChangeState((s) => s !== "running" && questions.withdrawAll()),
     conversation.onProposal((p) => reviews.update(p)),
     signIn,
-    new Setup(own),
+    new Setup(own, signIn),
     statusItem(own, conversation, reviews, questions, signIn),
     vscode.languages.registerCodeActionsProvider(documents, new AskActions(), { providedCodeActionKinds: AskActions.kinds }),
     actionCommands(conversation, (draft) => chat.focus(draft)),
     new InlinePrompt(conversation),
     new NativeChat(own, conversation, questions, vscode.Uri.joinPath(context.extensionUri, "media", "icon.svg")),
     command("decideProposal", (id: string, decision: "accept" | "reject") => reviews.decide(id, [{ target: "all", decision }])),
-    command("walkthrough", () => vscode.commands.executeCommand("workbench.action.openWalkthrough", "redline.redline#redline.start")),
     command("openSettings", () => vscode.commands.executeCommand("workbench.action.openSettings", "@ext:redline.redline")),
     command("focusChat", () => chat.focus()),
     command("newSession", async () => {

@@ -23,7 +23,7 @@ export function misfit(program: string, hello: Greeting): string | undefined {
   const version = typeof ext?.version === "number" ? ext.version : 0;
   const oldest = typeof ext?.minVersion === "number" ? ext.minVersion : version;
   if (version < MIN_VERSION) {
-    return `The redline server at ${program}${says} is too old for this extension. Update it: \`go install ./cmd/redline\` in a fresh copy of its source.`;
+    return `The redline server at ${program}${says} is too old for this extension. Update it: go install ./cmd/redline in a fresh copy of its source.`;
   }
   if (oldest > EXT_VERSION) {
     return `The redline server at ${program}${says} is too new for this extension. Update the extension, or set redline.server.path to an older server.`;

@@ -1,6 +1,7 @@
 import * as vscode from "vscode";
 import type { Question, QuestionStore } from "./questions";
 import { commandLink, noLinks, questionText } from "./questiontext";
+import type { Conversation } from "./session";
 
 /** Where the chat stands, for what is asked there already. */
 export interface ChatSight {
@@ -157,4 +158,22 @@ export class QuestionNotices implements vscode.Disposable {
       },
     };
   }
+}
+
+/** Tells of turns that failed while the chat, which says it too, is out of sight. */
+export function failureNotices(conversation: Conversation, chat: ChatSight): vscode.Disposable {
+  return conversation.onFailure(async ({ text, auth }) => {
+    if (chat.shows(conversation.sessionId ?? "")) {
+      return;
+    }
+    const actions = auth ? ["Sign In…", "Open Chat"] : ["Open Chat"];
+    switch (await vscode.window.showErrorMessage(`Redline: ${noLinks(text)}`, ...actions)) {
+      case "Sign In…":
+        await vscode.commands.executeCommand("redline.signIn");
+        break;
+      case "Open Chat":
+        await chat.focus();
+        break;
+    }
+  });
 }

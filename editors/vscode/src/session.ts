@@ -3,7 +3,7 @@ import type { LanguageClient } from "vscode-languageclient/node";
 import { Transcript, type Change } from "./chat/transcript";
 import type { Server } from "./client";
 import { config } from "./config";
-import { method, type ContextItem, type EventParams, type Mode, type Proposal, type SessionInfo, type UsageInfo } from "./ext";
+import { errorText, method, type ContextItem, type EventParams, type Mode, type Proposal, type SessionInfo, type UsageInfo } from "./ext";
 
 /** Where the sessions of this folder's windows are remembered, newest first, so that a reload finds its own. */
 const REMEMBERED = "redline.sessions";
@@ -14,6 +14,12 @@ const KEPT = 5;
  * server of the window as it was before has it until it has ended.
  */
 const PATIENCE = 4000;
+
+/** Why a turn failed, for the user; auth: for want of credentials. */
+export interface Failure {
+  text: string;
+  auth: boolean;
+}
 
 /**
  * The conversation of this window: its session on the server, what was said so
@@ -45,6 +51,10 @@ export class Conversation implements vscode.Disposable {
   private readonly event = new vscode.EventEmitter<EventParams>();
   /** Every event of every session that this window follows, as it comes, not replayed ones of its own. */
   readonly onEvent = this.event.event;
+
+  private readonly failure = new vscode.EventEmitter<Failure>();
+  /** A turn of this session failed, or could not be begun. */
+  readonly onFailure = this.failure.event;
 
   constructor(
     private readonly server: Server,
@@ -142,6 +152,7 @@ export class Conversation implements vscode.Disposable {
       if (this.server.state !== "missing" && this.server.state !== "failed") {
         this.transcript.notice("error", message(e), "log"); // those two the chat shows anyway
       }
+      this.failure.fire({ text: message(e), auth: false });
       this.settle();
     }
   }
@@ -191,6 +202,7 @@ export class Conversation implements vscode.Disposable {
     this.state.dispose();
     this.proposal.dispose();
     this.event.dispose();
+    this.failure.dispose();
   }
 
   /** The session, made if there is none. */
@@ -334,6 +346,11 @@ export class Conversation implements vscode.Disposable {
     } else if (p.event.type === "turn/ended") {
       this.failed = p.event.status === "failed";
       this.settle();
+      // A session that is taken up is told as it was: its info comes last.
+      if (this.failed && this.info?.sessionId === p.sessionId) {
+        const e = p.event.error;
+        this.failure.fire({ text: errorText(e) || "The turn failed.", auth: typeof e === "object" && e.kind === "auth" });
+      }
     } else if (p.event.type === "usage/updated" && this.info) {
       void this.count(); // the event does not say how full the window is
     } else if (p.event.type === "model/changed" && this.info) {

@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 import type { Server } from "./client";
 import { config, openSetting, setConfig } from "./config";
 import { findProgram } from "./locate";
+import type { SignIn } from "./signin";
 
 /**
  * Helps to a server: says what is wrong, and offers to build it from its source (there
@@ -12,7 +13,10 @@ import { findProgram } from "./locate";
 export class Setup implements vscode.Disposable {
   private readonly subscriptions: vscode.Disposable;
 
-  constructor(private readonly server: Server) {
+  constructor(
+    private readonly server: Server,
+    private readonly signIn: SignIn,
+  ) {
     this.subscriptions = vscode.Disposable.from(
       server.onDidChangeState((s) => {
         if (s === "missing" || s === "failed") {
@@ -22,11 +26,21 @@ export class Setup implements vscode.Disposable {
       }),
       vscode.commands.registerCommand("redline.buildServer", () => this.build()),
       vscode.commands.registerCommand("redline.chooseServer", () => this.choose()),
+      vscode.commands.registerCommand("redline.walkthrough", () => this.walkthrough()),
     );
   }
 
   dispose(): void {
     this.subscriptions.dispose();
+  }
+
+  /** Opens the first steps. A step ticks itself off when a context changes; what was so before is told anew. */
+  private async walkthrough(): Promise<void> {
+    await vscode.commands.executeCommand("workbench.action.openWalkthrough", "redline.redline#redline.start");
+    for (const [key, on] of [["redline.serverRuns", this.server.state === "running"], ["redline.signedIn", this.signIn.status?.signedIn === true]] as const) {
+      await vscode.commands.executeCommand("setContext", key, false);
+      await vscode.commands.executeCommand("setContext", key, on);
+    }
   }
 
   private async offer(): Promise<void> {
