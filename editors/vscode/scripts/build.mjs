@@ -1,5 +1,4 @@
-// Bundles the extension into dist/: extension.js (the host, with everything it needs),
-// chat.js and chat.css (the webview).
+// Bundles the extension into dist/: extension.js and languageclient.js (the host), chat.js and chat.css (the webview).
 import { build, context } from "esbuild";
 import { readFileSync, rmSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -41,11 +40,12 @@ ${[...names].map((n) => `exports.${n} = Off;`).join("\n")}`,
 const host = {
   ...common,
   plugins: [trimmed],
-  entryPoints: ["src/extension.ts"],
-  outfile: "dist/extension.js",
+  // The client has a bundle of its own: src/lsp.ts says why.
+  entryPoints: { extension: "src/extension.ts", languageclient: "vscode-languageclient/node" },
+  outdir: "dist",
   platform: "node",
   format: "cjs",
-  external: ["vscode"],
+  external: ["vscode", "./languageclient.js"],
   mainFields: ["module", "main"],
 };
 const web = {
@@ -66,7 +66,7 @@ if (watch) {
   }
 } else {
   await Promise.all([host, web, css].map((o) => build(o)));
-  for (const f of ["extension.js", "chat.js", "chat.css"]) {
+  for (const f of ["extension.js", "languageclient.js", "chat.js", "chat.css"]) {
     console.log(`dist/${f} ${(statSync(`dist/${f}`).size / 1024).toFixed(0)} KB`);
   }
 }

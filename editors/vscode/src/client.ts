@@ -1,21 +1,17 @@
 import * as vscode from "vscode";
-import {
-  CancellationToken,
-  CloseAction,
-  ErrorAction,
+import type {
+  ClientCapabilities,
+  FeatureState,
   LanguageClient,
-  RevealOutputChannelOn,
-  State,
-  type ClientCapabilities,
-  type FeatureState,
-  type LanguageClientOptions,
-  type ServerOptions,
-  type StaticFeature,
+  LanguageClientOptions,
+  ServerOptions,
+  StaticFeature,
 } from "vscode-languageclient/node";
 import { applyGuarded } from "./applyedit";
 import { config } from "./config";
 import { misfit } from "./handshake";
 import { locateServer } from "./locate";
+import { lsp } from "./lsp";
 import { Restarts } from "./restarts";
 import { TraceChannel } from "./trace";
 
@@ -53,16 +49,19 @@ class Marker implements StaticFeature {
 }
 
 /**
- * LanguageClient registers every command of the server as one of the editor.
+ * A LanguageClient registers every command of the server as one of the editor.
  * Ours are registered by this extension, which adds what the user sees.
  */
-class QuietClient extends LanguageClient {
-  override registerFeature(feature: Parameters<LanguageClient["registerFeature"]>[0]): void {
-    const method = (feature as { registrationType?: { method: string } }).registrationType?.method;
-    if (method !== "workspace/executeCommand") {
-      super.registerFeature(feature);
+function quietClient(server: ServerOptions, options: LanguageClientOptions): LanguageClient {
+  class QuietClient extends lsp().LanguageClient {
+    override registerFeature(feature: Parameters<LanguageClient["registerFeature"]>[0]): void {
+      const method = (feature as { registrationType?: { method: string } }).registrationType?.method;
+      if (method !== "workspace/executeCommand") {
+        super.registerFeature(feature);
+      }
     }
   }
+  return new QuietClient("redline", "Redline", server, options);
 }
 
 /** "missing": there is no program; "failed": there is one that does not work. */
@@ -205,7 +204,7 @@ export class Server implements vscode.Disposable {
     const env = Object.fromEntries(Object.entries({ ...process.env, ...(await this.env()) }).filter(([, v]) => v !== undefined));
     const args = ["serve", ...(config.shared() ? ["--remote", "auto"] : []), ...config.serverArgs()];
     const run = { command: program, args, options: { env, ...(folder ? { cwd: folder } : {}) } };
-    const client = new QuietClient("redline", "Redline", run satisfies ServerOptions, this.options(() => this.died(client)));
+    const client: LanguageClient = quietClient(run, this.options(() => this.died(client)));
     client.registerFeature(new Marker());
     this.wire(client);
     this.client = client;
@@ -234,7 +233,7 @@ export class Server implements vscode.Disposable {
 
   /** A client that ran is closed though nobody asked for it: its process ended. */
   private died(client: LanguageClient): void {
-    if (this.client !== client || client.state !== State.Running) {
+    if (this.client !== client || client.state !== lsp().State.Running) {
       return; // stopped by us, or it never ran, which start tells
     }
     this.client = undefined;
@@ -260,18 +259,18 @@ export class Server implements vscode.Disposable {
         provideCodeActions: async (document, range, context, token, next) =>
           (await next(document, range, context, token))?.filter((a) => a.command === undefined || (typeof a.command === "object" && a.command.command !== "redline.fix")),
         workspace: {
-          handleApplyEdit: (params, next) => applyGuarded(params, (p) => next(p, CancellationToken.None)),
+          handleApplyEdit: (params, next) => applyGuarded(params, (p) => next(p, lsp().CancellationToken.None)),
         },
       },
       outputChannel: this.output,
       traceOutputChannel: this.traced,
-      revealOutputChannelOn: RevealOutputChannelOn.Never,
+      revealOutputChannelOn: lsp().RevealOutputChannelOn.Never,
       initializationFailedHandler: () => false,
       errorHandler: {
-        error: () => ({ action: ErrorAction.Continue, handled: true }),
+        error: () => ({ action: lsp().ErrorAction.Continue, handled: true }),
         closed: () => {
           died();
-          return { action: CloseAction.DoNotRestart, handled: true };
+          return { action: lsp().CloseAction.DoNotRestart, handled: true };
         },
       },
     };

@@ -1,8 +1,8 @@
 import * as vscode from "vscode";
-import { ProgressType } from "vscode-languageclient/node";
 import type { Server } from "./client";
 import { config, setConfig, type AuthMethod } from "./config";
 import { method as wire, type AuthLoginParams, type AuthStatus } from "./ext";
+import { lsp } from "./lsp";
 import { askKey, StoredKey } from "./secrets";
 import { message } from "./session";
 import { signInEnv } from "./signinenv";
@@ -239,6 +239,7 @@ export class SignIn implements vscode.Disposable {
     const title = `Redline: signing in with ${methodNames[params.method ?? ""] ?? "your account"}`;
     return vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, cancellable: true, title }, async (progress, cancelled) => {
       const paste = params.method === "oauth-personal" ? " — [Paste the code…](command:redline.signInCode)" : "";
+      const workDone = new (lsp().ProgressType)<{ kind: string; message?: string }>();
       const listener = client.onProgress(workDone, token, (p) => {
         if (p.message) {
           progress.report({ message: p.message + paste });
@@ -299,6 +300,3 @@ export class SignIn implements vscode.Disposable {
     await this.server.restart();
   }
 }
-
-/** $/progress of work that is done, as the protocol has it; the client's own type of it is not bundled. */
-const workDone = new ProgressType<{ kind: string; message?: string }>();

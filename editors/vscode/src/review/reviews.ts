@@ -1,8 +1,8 @@
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
-import { ResponseError } from "vscode-languageclient/node";
 import type { Server } from "../client";
 import { code, method, type Hunk, type HunkDecision, type Proposal, type ProposalFile, type Range, type Target } from "../ext";
+import { lsp } from "../lsp";
 import { message } from "../session";
 import { find, sameChange, sameText, ShiftLog, shiftOf } from "./hunks";
 
@@ -313,7 +313,7 @@ export class Reviews implements vscode.Disposable {
         this.update(await this.server.request<Proposal>(method.proposalResolve, { proposalId, rev: p.rev, decisions }));
         return;
       } catch (e) {
-        if (!(e instanceof ResponseError) || e.code !== code.stale || tries >= 4) {
+        if (!(e instanceof lsp().ResponseError) || e.code !== code.stale || tries >= 4) {
           throw e;
         }
         const data = e.data as { proposal?: Proposal } | undefined;
