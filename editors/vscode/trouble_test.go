@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -100,10 +102,37 @@ func TestVSCodeNoServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range rows {
-		if strings.Contains(r, "Redline") {
-			t.Logf("the host says: %s", strings.Join(strings.Fields(r), " "))
+		m := activation.FindStringSubmatch(r)
+		if !strings.Contains(r, "Redline") || m == nil {
+			continue
+		}
+		ms, err := strconv.Atoi(m[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		busy := load(t) / float64(runtime.NumCPU())
+		t.Logf("activation takes %d ms of the %d allowed (load of a processor %.1f)", ms, maxActivation, busy)
+		if ms > maxActivation && busy < 1 { // else it is the others' time
+			t.Errorf("activation takes %d ms", ms)
 		}
 	}
+}
+
+// maxActivation is how long the extension may take to load and activate, in milliseconds.
+const maxActivation = 60
+
+// activation is how the host tells that.
+var activation = regexp.MustCompile(`Activation: (\d+)ms`)
+
+// load returns how many processes wanted to run in the last minute.
+func load(t *testing.T) float64 {
+	t.Helper()
+	first, _, _ := strings.Cut(read(t, "/proc/loadavg"), " ")
+	n, err := strconv.ParseFloat(first, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // configure changes a setting of the machine, by its file.
