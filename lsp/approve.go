@@ -118,7 +118,7 @@ func (s *Server) answered(ctx context.Context, ans agent.Answer, err error) (age
 
 // approveByMessage asks a client without a plugin, with a message and buttons.
 func (s *Server) approveByMessage(ctx context.Context, a agent.Approval) (agent.Answer, error) {
-	q := asking{level: protocol.MessageTypeWarning, text: messageText(a), brief: a.Title}
+	q := asking{level: protocol.MessageTypeWarning, text: s.messageText(a), brief: a.Title}
 	for _, o := range a.Options {
 		q.options = append(q.options, o.Label)
 		if o.Kind == agent.OptionReject {
@@ -133,20 +133,23 @@ func (s *Server) approveByMessage(ctx context.Context, a agent.Approval) (agent.
 }
 
 // messageText returns an approval as plain text.
-func messageText(a agent.Approval) string {
-	if a.Subject.Type == "command" {
+func (s *Server) messageText(a agent.Approval) string {
+	switch a.Subject.Type {
+	case "command":
 		return fmt.Sprintf("Redline wants to run in %s:\n%s", a.Subject.Directory, a.Subject.Command)
+	case "path":
+	default:
+		return fmt.Sprintf("Redline wants to use %s: %s", a.Subject.Tool, a.Title)
 	}
-	if a.Subject.Type == "path" {
-		return "Redline: " + a.Title + "\n" + unfenced(a.Detail)
+	// A message shows the fences of code blocks as they are.
+	lines := slices.DeleteFunc(strings.Split(a.Detail, "\n"), func(l string) bool {
+		return strings.HasPrefix(l, "```") || strings.TrimSpace(l) == "" || l == a.Title
+	})
+	title := "Redline: " + a.Title
+	if s.client.name == editorEglot { // of a long message the end is seen
+		return strings.Join(append(lines, title), "\n")
 	}
-	return fmt.Sprintf("Redline wants to use %s: %s", a.Subject.Tool, a.Title)
-}
-
-// unfenced takes the fences of code blocks out of Markdown: a message shows them as they are.
-func unfenced(markdown string) string {
-	lines := strings.Split(markdown, "\n")
-	return strings.Join(slices.DeleteFunc(lines, func(l string) bool { return strings.HasPrefix(l, "```") }), "\n")
+	return strings.Join(append([]string{title}, lines...), "\n")
 }
 
 // CanSave implements [agent.Saver].

@@ -228,7 +228,8 @@ func (e *emacs) idle() {
 
 // clean takes out of a screen what is different each time.
 func (e *emacs) clean(s string) string {
-	return regexp.MustCompile(`changes-\d+-`).ReplaceAllString(s, "changes-4242-")
+	s = regexp.MustCompile(`changes-\d+-`).ReplaceAllString(s, "changes-4242-")
+	return regexp.MustCompile(`/tmp/\S+`).ReplaceAllString(s, "/home/you/greet")
 }
 
 // told returns what the model was told with its request i of its calls.
