@@ -15,8 +15,8 @@ import (
 const gapWait = 250 * time.Millisecond
 
 // changeOrder brings the changes of documents into the order of their versions. Helix
-// 25.01 sends each in a task of its own, so that they overtake each other when one types
-// fast; it counts them one by one.
+// 25.01 sends each in a task of its own, so that they overtake each other, and the opening, when
+// one types fast or an edit opens a file; it counts them one by one.
 type changeOrder struct {
 	mu   sync.Mutex
 	held map[string][]*didChangeParams // by document, in the order of their versions
@@ -27,7 +27,7 @@ func (s *Server) inOrder(key string, p *didChangeParams) error {
 	s.arriving.mu.Lock()
 	defer s.arriving.mu.Unlock()
 	d, ok := s.ws.Snapshot().DocumentByKey(key)
-	if !ok || len(s.arriving.held[key]) == 0 && p.TextDocument.Version <= d.Version+1 {
+	if ok && len(s.arriving.held[key]) == 0 && p.TextDocument.Version <= d.Version+1 {
 		return s.change(key, p)
 	}
 	if s.arriving.held == nil {
@@ -64,7 +64,7 @@ func (s *Server) release(key string, all bool) {
 	for len(s.arriving.held[key]) > 0 {
 		p := s.arriving.held[key][0]
 		d, ok := s.ws.Snapshot().DocumentByKey(key)
-		if ok && !all && p.TextDocument.Version > d.Version+1 {
+		if !all && (!ok || p.TextDocument.Version > d.Version+1) {
 			return
 		}
 		s.arriving.held[key] = s.arriving.held[key][1:]
@@ -75,7 +75,21 @@ func (s *Server) release(key string, all bool) {
 	delete(s.arriving.held, key)
 }
 
-// forgetHeld drops what is held of a document: it is opened anew or closed.
+// afterOpen applies what overtook the opening of a document.
+func (s *Server) afterOpen(key string) {
+	s.arriving.mu.Lock()
+	defer s.arriving.mu.Unlock()
+	if len(s.arriving.held[key]) == 0 {
+		return
+	}
+	d, _ := s.ws.Snapshot().DocumentByKey(key)
+	s.arriving.held[key] = slices.DeleteFunc(s.arriving.held[key], func(p *didChangeParams) bool {
+		return d != nil && p.TextDocument.Version <= d.Version // of before it was closed
+	})
+	s.release(key, false)
+}
+
+// forgetHeld drops what is held of a document that is closed.
 func (s *Server) forgetHeld(key string) {
 	s.arriving.mu.Lock()
 	defer s.arriving.mu.Unlock()

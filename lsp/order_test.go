@@ -2,6 +2,7 @@ package lsp_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,6 +22,7 @@ func TestChangesOvertake(t *testing.T) {
 		{"overtaken", []int{2, 4, 1, 3}, "abcd"},
 		{"backwards", []int{4, 3, 2, 1}, "abcd"},
 		{"one never comes", []int{1, 4, 3}, "acd"},
+		{"the opening is overtaken", []int{2, 1, 0, 4, 3}, "abcd"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := agenttest.NewModel()
@@ -31,8 +33,17 @@ func TestChangesOvertake(t *testing.T) {
 				agenttest.Step{Calls: []agenttest.Call{{Name: "read_file", Args: map[string]any{"path": e.Path("a.txt")}}}},
 				agenttest.Step{Text: []string{"That is it."}},
 			)
-			e.Notify("textDocument/didOpen", map[string]any{"textDocument": map[string]any{"uri": file, "languageId": "text", "version": 0, "text": ""}})
+			open := func() {
+				e.Notify("textDocument/didOpen", map[string]any{"textDocument": map[string]any{"uri": file, "languageId": "text", "version": 0, "text": ""}})
+			}
+			if !slices.Contains(c.send, 0) {
+				open()
+			}
 			for _, v := range c.send {
+				if v == 0 {
+					open()
+					continue
+				}
 				at := v - 1
 				if c.want == "acd" && v > 2 {
 					at-- // what Helix did on trial is gone again

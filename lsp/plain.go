@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"go.lsp.dev/protocol"
 	"go.uber.org/zap"
@@ -247,11 +248,15 @@ func (s *Server) plainEnd(x *session, end agent.TurnEnded) {
 	default:
 		// The end of a progress clears the line of messages in Helix.
 		s.background(func(ctx context.Context) {
+			timer := time.NewTimer(time.Second) // a client that takes no progress sees it too
+			defer timer.Stop()
 			select {
 			case <-p.done:
-				s.showMessage(ctx, level, text)
+			case <-timer.C:
 			case <-ctx.Done():
+				return
 			}
+			s.showMessage(ctx, level, text)
 		})
 	}
 }

@@ -29,13 +29,6 @@ func (s *Server) startProgress(token json.RawMessage, title string, create bool)
 		defer close(p.done)
 		if create {
 			wait, cancel := context.WithTimeout(ctx, 10*time.Second)
-			s.background(func(context.Context) {
-				select {
-				case <-p.stop: // what is over need not be shown
-					cancel()
-				case <-wait.Done():
-				}
-			})
 			err := s.conn.Call(wait, "window/workDoneProgress/create", map[string]any{"token": token}, nil)
 			cancel()
 			if err != nil {

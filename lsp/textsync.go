@@ -35,11 +35,11 @@ type didOpenParams struct {
 func (s *Server) didOpen(_ context.Context, p *didOpenParams) error {
 	u := strings.Clone(p.TextDocument.URI)
 	key, path := keyOf(u)
-	s.forgetHeld(key)
 	s.ws.Put(&workspace.Document{
 		Key: key, URI: u, Path: path, Version: p.TextDocument.Version,
 		Language: strings.Clone(p.TextDocument.LanguageID), Text: strings.Clone(p.TextDocument.Text),
 	})
+	s.afterOpen(key)
 	if s.diffAt(u) != nil {
 		s.hint()
 	}

@@ -225,7 +225,8 @@ func (h *helix) idle() {
 // clean takes out of a screen what is different each time.
 func (h *helix) clean(s string) string {
 	s = regexp.MustCompile("[⣾⣽⣻⢿⡿⣟⣯⣷]").ReplaceAllString(s, "⣾")
-	s = regexp.MustCompile(`changes-\d+-`).ReplaceAllString(s, "changes-4242-")
+	// With the process' number; cut where it does not fit.
+	s = regexp.MustCompile(`documents/changes-[-\d]*(\.diff)? +(\d+ sel)`).ReplaceAllString(s, "documents/changes-4242-1.diff  $2")
 	s = regexp.MustCompile(`chat-\d{4}-\d\d-\d\d`).ReplaceAllString(s, "chat-2026-01-02")
 	s = regexp.MustCompile(`/tmp/\S+ *│`).ReplaceAllString(s, "/home/you/greet"+strings.Repeat(" ", 63)+"│")
 	return s

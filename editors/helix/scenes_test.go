@@ -264,6 +264,7 @@ func TestNoCredentials(t *testing.T) {
 		h.open("main.go", 5)
 		h.act("do what this comment says")
 		h.See("GEMINI_API_KEY environment variable not found")
+		h.idle()
 		h.Keep("screens/nokey-"+version+".txt", h.clean)
 	})
 }
