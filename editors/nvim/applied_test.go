@@ -107,3 +107,54 @@ func TestRevertAccepted(t *testing.T) {
 		equal(t, "the line after undo", get[string](n, `return lines()[11]`), "NINE")
 	})
 }
+
+// With the review at the end of the turn, the edits of all steps come as one proposal, with
+// both changes of a line in one hunk. Until then nothing is shown, and nothing is changed.
+func TestReviewAtTurn(t *testing.T) {
+	each(t, func(t *testing.T, version string) {
+		root := workspace(t, map[string]string{"a.txt": poem})
+		a := filepath.Join(root, "a.txt")
+		srv := geminitest.New(t,
+			geminitest.Do(replace(a, "two\n", "TWO\n")),
+			geminitest.Do(replace(a, "TWO\n", "TWO!\n"), replace(a, "nine\n", "")),
+			geminitest.Say("Done."), geminitest.Say("I see."),
+		)
+		n := start(t, version, root, srv.URL)
+		n.lua(`vim.cmd.edit('a.txt') require('redline.session').ready(function() require('redline.session').configure({ reviewAt = 'turn' }) end)
+			vim.cmd('Redline ask shout') hunks(2)`, nil)
+		equal(t, "virtual lines", joined(get[[]string](n, `return virtual()`)), "1: TWO!")
+		if c := get[int](n, `local c = 0 for _, n in ipairs(notes) do if n.text:find('to review') then c = c + 1 end end return c`); c != 1 {
+			t.Errorf("the user is told %d times that there is something to review", c)
+		}
+		n.keys(`gg]r\ra`)
+		n.lua(`hunks(1) vim.cmd('Redline! reject all') idle()`, nil)
+		equal(t, "the buffer", joined(get[[]string](n, `return lines()`)), strings.Replace(strings.TrimSuffix(poem, "\n"), "two", "TWO!", 1))
+	})
+}
+
+// What else is in a buffer stays as it is: folds closed, other plugins' virtual text, the
+// cursor, the window and the mode, when hunks come.
+func TestNothingDisturbed(t *testing.T) {
+	each(t, func(t *testing.T, version string) {
+		root := workspace(t, map[string]string{"a.txt": poem, "b.txt": poem})
+		a := filepath.Join(root, "a.txt")
+		srv := geminitest.New(t,
+			geminitest.Do(replace(a, "two\n", "TWO\n"), replace(a, "seven\n", "SEVEN\n")),
+			geminitest.Say("Done."),
+		)
+		n := start(t, version, root, srv.URL)
+		const state = `local other = vim.api.nvim_create_namespace('other')
+			return vim.json.encode({ vim.fn.foldclosed(7), vim.fn.foldclosed(2), vim.api.nvim_win_get_cursor(0), vim.fn.winsaveview().topline, vim.api.nvim_get_current_win(),
+				#vim.api.nvim_list_wins(), vim.api.nvim_get_mode().mode, vim.api.nvim_buf_get_extmarks(0, other, 0, -1, { details = true })[1][4].virt_text,
+				vim.fn.getreg('"'), vim.fn.getreg('/'), vim.fn.getqflist({ nr = '$' }).nr, vim.b.changedtick })`
+		n.lua(`vim.cmd('split b.txt') vim.cmd('wincmd p | edit a.txt') vim.wo.foldmethod = 'manual' vim.cmd('6,8fold')
+			vim.api.nvim_buf_set_extmark(0, vim.api.nvim_create_namespace('other'), 1, 0, { virt_text = { { 'blame', 'Comment' } } })
+			vim.api.nvim_win_set_cursor(0, { 3, 2 }) vim.cmd('normal! yl')`, nil)
+		before := get[string](n, state)
+		n.lua(`vim.cmd('Redline ask shout') hunks(2)`, nil)
+		equal(t, "the editor", get[string](n, state), before)
+		n.keys("]r") // asked for: the fold opens, and it is there
+		equal(t, "the cursor", get[string](n, `return vim.fn.line('.') .. ' ' .. vim.fn.foldclosed(7)`), "7 -1")
+		n.lua(`vim.cmd('Redline! reject all') idle()`, nil)
+	})
+}

@@ -193,7 +193,7 @@ local function label(buf, h, d, i, n, row)
     d.label = text
     d.label_id = api.nvim_buf_set_extmark(buf, ns, row, 0, {
       id = d.label_id,
-      virt_text = { { ' ' .. text, h.hunk.whole and 'RedlineDelete' or 'RedlineHint' } },
+      virt_text = { { ' ' .. text, h.hunk.whole and 'RedlineDelete' or h.hunk.state == 'conflict' and 'RedlineSignConflict' or 'RedlineHint' } },
       virt_text_pos = label_pos,
       hl_mode = 'combine',
       priority = 90,

@@ -165,7 +165,7 @@ function M.review(hunk, look)
     local hint = function(text)
       out.virt[#out.virt + 1] = { { text, 'RedlineHint' } }
     end
-    hint('redline: ' .. why .. '; your text stays')
+    hint('redline: ' .. why:gsub('^the user ', 'you ') .. '; your text stays')
     if #old > 0 then
       hint('was:')
       virtual(old, {}, { 'RedlineDelete', 'RedlineDeleteText' }, look, out.virt)
