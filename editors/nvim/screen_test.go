@@ -155,6 +155,7 @@ func Top(text string, n int) []Word {
 	x.tmux("send-keys", "gg", "]r")
 	x.until(`vim.fn.line('.') == 6`)
 	review := x.screen("redline 1/2")
+	picture := svg(x.tmux("capture-pane", "-e", "-N", "-p"))
 	x.tmux("send-keys", `\ra`)
 	x.until(undecided(1))
 	x.tmux("send-keys", "]r", ":Redline reject leave that one", "Enter")
@@ -164,13 +165,19 @@ func Top(text string, n int) []Word {
 
 	got := "== under review\n" + trimmed(review) + "== decided\n" + trimmed(after)
 	const golden = "testdata/screen.txt"
+	const drawn = "media/review.svg"
 	if os.Getenv("REDLINE_UPDATE") == "1" {
+		if err := os.WriteFile(drawn, []byte(picture), 0o644); err != nil {
+			t.Fatal(err)
+		}
 		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
 	equal(t, "the screen", got, onDisk(t, golden))
+	// Colours are the editor's, and may change with it; the words are ours.
+	equal(t, "the words of "+drawn, words(picture), words(onDisk(t, drawn)))
 }
 
 // trimmed takes the spaces at the ends of lines away.

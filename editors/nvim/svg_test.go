@@ -60,6 +60,15 @@ func svg(captured string) string {
 `, w+16, h+16, paper, rects.String(), texts.String())
 }
 
+// words returns the text of a picture.
+func words(svg string) string {
+	var b strings.Builder
+	for _, m := range regexp.MustCompile(`>([^<]*)</text>`).FindAllStringSubmatch(svg, -1) {
+		b.WriteString(html.UnescapeString(m[1]) + "\n")
+	}
+	return b.String()
+}
+
 // run is text that is drawn at once.
 type run struct {
 	text  string
