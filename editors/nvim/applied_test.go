@@ -59,10 +59,9 @@ func TestApplied(t *testing.T) {
 		n.keys("gg")
 		n.lua(`vim.cmd('Redline revert proposal') await('ten', function() return lines()[11] == 'ten' end)
 			assert(lines()[2] == 'TWO', 'the older proposal stands')`, nil)
-		n.lua(`vim.cmd('Redline revert all') await('all to be as before', function() return table.concat(lines(), '\n') == `+quote(strings.TrimSuffix(poem, "\n"))+` end)`, nil)
+		n.lua(`vim.cmd('Redline revert all') await('all to be as before', function() return table.concat(lines(), '\n') == `+quote(strings.TrimSuffix(poem, "\n"))+` and #require('redline.applied').hunks() == 0 and #virtual() == 0 end)`, nil)
 		equal(t, "marks", joined(get[[]string](n, `return virtual()`)), "")
-		n.lua(`vim.cmd('Redline revert')`, nil)
-		contains(t, "message", get[string](n, `return notes[#notes].text`), "nothing of the agent stands")
+		n.lua(`vim.cmd('Redline revert') await('a message', function() return noted('nothing of the agent stands') end)`, nil)
 		n.keys("u") // the last that was taken back is one step
 		if text := joined(get[[]string](n, `return lines()`)); text == strings.TrimSuffix(poem, "\n") {
 			t.Error("undo does not bring back what was taken back")
