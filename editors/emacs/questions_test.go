@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"redline/agent/geminitest"
 )
@@ -54,19 +55,19 @@ func Top(text string, n int) []Word {
 	x.until("(= 2 (length (hunks)))")
 	x.press("C-c", "=", "n")
 	x.screen("hunk 1 of 2")
-	x.golden("review", x.screen("[Review]"))
+	x.golden("review", "[Review]")
 
 	x.press("C-c", "=", "a")
 	x.until("(= 1 (length (hunks)))")
 	x.press("C-c", "=", "n", "C-c", "=", "d")
-	x.golden("diff", x.screen("words[:n]\n"))
+	x.golden("diff", "words[:n]\n")
 	x.press("R")
 	x.screen("because")
 	x.press("leave that one", "Enter")
 	x.until("(null (hunks))")
 
 	// C-g refuses; one types elsewhere meanwhile.
-	x.golden("question", x.screen("(default 4 Reject)"))
+	x.golden("question", "(default 4 Reject)")
 	x.press("C-g")
 	x.until(`(drive-said "refused")`)
 	contains(t, "what the model is told", told(t, srv, 1), "Reason: leave that one")
@@ -85,26 +86,37 @@ func Top(text string, n int) []Word {
 	x.do("(redline-stop)")
 	x.until("(and (= drive-ended 2) (not (active-minibuffer-window)))")
 	x.press("C-x", "1")
-	x.golden("end", x.screen("count.go"))
+	x.golden("end", "count.go")
 	if got := get[string](x.emacs, `(text "count.go")`); strings.Contains(got, "Split") || strings.Contains(got, "len(words)") {
 		t.Errorf("the file:\n%s", got)
 	}
 }
 
-// golden compares a screen with the one that is kept.
-func (x *terminal) golden(name, screen string) {
+// golden waits for a text on the screen, and for the screen to be as the one that is kept.
+func (x *terminal) golden(name, until string) {
 	x.t.Helper()
-	got := strings.ReplaceAll(trimmed(screen), x.root, "/home/me/words")
-	got = strings.ReplaceAll(got, filepath.Base(x.root), "words")
 	path := filepath.Join("docs", name+".txt")
-	if os.Getenv("REDLINE_UPDATE") == "1" {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			x.t.Fatal(err)
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		got := strings.ReplaceAll(trimmed(x.screen(until)), x.root, "/home/me/words")
+		got = strings.ReplaceAll(got, filepath.Base(x.root), "words")
+		if os.Getenv("REDLINE_UPDATE") == "1" {
+			time.Sleep(time.Second) // for a person to look at: whatever comes late is there
+			got = strings.ReplaceAll(trimmed(x.screen(until)), x.root, "/home/me/words")
+			if err := os.WriteFile(path, []byte(strings.ReplaceAll(got, filepath.Base(x.root), "words")), 0o644); err != nil {
+				x.t.Fatal(err)
+			}
+			return
 		}
-		return
-	}
-	if os.Getenv("REDLINE_SEE") == "1" {
-		x.t.Logf("%s:\n%s", name, got)
+		want := onDisk(x.t, path)
+		if got == want {
+			return
+		}
+		if time.Now().After(deadline) {
+			x.t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
 	}
 }
 

@@ -114,12 +114,10 @@ if there is none: the hunk of the line above."
                                                  (string-remove-suffix "\n" text))
                             "\n")))))
     (propertize
-     (concat (propertize (format "# does not fit %s:%d any more: %s\n"
+     (concat (propertize (format "# %s:%d: %s\n"
                                  (redline--short (redline--file-path (redline--hunk-file hunk)))
                                  (1+ (plist-get (plist-get (plist-get data :range) :start) :line))
-                                 (let ((why (plist-get data :reason)))
-                                   (if (member why '(nil ""))
-                                       "you changed these lines; your text stands" why)))
+                                 (redline--conflict-words data))
                          'font-lock-face 'redline-conflict)
              (funcall lines (plist-get data :oldText) "#-")
              (funcall lines (plist-get data :newText) "#+"))

@@ -80,6 +80,13 @@ went with the last hunk would be typed into the text.
       (key-description key)
     "-"))
 
+(defun redline--conflict-words (data)
+  "Return why the hunk DATA does not fit, for the user."
+  (let ((why (plist-get data :reason)))
+    (if (or (member why '(nil "")) (string-search "the user changed" why))
+        "you changed these lines; your text stands"
+      (concat "not applied: " why))))
+
 (defun redline--bar (hunk number count)
   "Return the line above HUNK, which is number NUMBER of COUNT."
   (let* ((data (redline--hunk-data hunk))
@@ -87,23 +94,22 @@ went with the last hunk would be typed into the text.
     (concat
      (propertize (format "%s %d/%d" (if conflict "⚠" "▾") number count)
                  'face (if conflict 'redline-conflict 'redline-hunk-bar))
-     (if conflict
-         (propertize (concat " does not fit any more: "
-                             (let ((why (plist-get data :reason)))
-                               (if (member why '(nil ""))
-                                   "you changed these lines; your text stands"
-                                 why)))
-                     'face 'redline-conflict)
+     (if conflict (propertize (concat " " (redline--conflict-words data))
+                              'face 'redline-conflict)
        "")
      (propertize
       (concat
        "  " redline-review-prefix
-       " " (redline--button (concat (redline--key 'redline-accept-hunk) " accept")
-                            #'redline-accept-hunk "Accept this hunk")
-       "  " (redline--button (concat (redline--key 'redline-reject-hunk) " reject")
-                             #'redline-reject-hunk "Reject this hunk")
-       "  " (redline--button (concat (redline--key 'redline-amend) " edit")
-                             #'redline-amend "Change the text before it is taken"))
+       (if conflict ""
+         (concat " " (redline--button (concat (redline--key 'redline-accept-hunk) " accept")
+                                      #'redline-accept-hunk "Accept this hunk")
+                 " "))
+       " " (redline--button (concat (redline--key 'redline-reject-hunk)
+                                    (if conflict " drop it" " reject"))
+                            #'redline-reject-hunk "Reject this hunk")
+       (if conflict ""
+         (concat "  " (redline--button (concat (redline--key 'redline-amend) " edit")
+                                       #'redline-amend "Change the text before it is taken"))))
       'face 'redline-hunk-bar)
      "\n")))
 

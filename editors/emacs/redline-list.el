@@ -49,8 +49,8 @@
   "Major mode of the list of a project's sessions.
 
 \\{redline-sessions-mode-map}"
-  (setq tabulated-list-format [("Updated" 17 t) ("Turns" 6 nil :right-align t) ("Mode" 9 t)
-                               ("Model" 20 t) ("Title" 0 t)]
+  (setq tabulated-list-format [("Updated" 17 t) ("Title" 36 t) ("Turns" 5 nil :right-align t)
+                               ("Mode" 9 t) ("Model" 0 t)]
         tabulated-list-sort-key '("Updated" . t))
   (add-hook 'tabulated-list-revert-hook #'redline--list-sessions nil t)
   (tabulated-list-init-header))
@@ -70,10 +70,10 @@
         (mapcar (lambda (i)
                   (list (plist-get i :sessionId)
                         (vector (redline--when (plist-get i :updatedAt))
-                                (number-to-string (plist-get i :turns))
-                                (plist-get i :mode) (plist-get i :model)
                                 (concat (and (eq t (plist-get i :running)) "● ")
-                                        (redline--title i)))))
+                                        (car (split-string (redline--title i) "\n")))
+                                (number-to-string (plist-get i :turns))
+                                (plist-get i :mode) (plist-get i :model))))
                 (redline--session-infos redline--server))))
 
 (defun redline-sessions ()
