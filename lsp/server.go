@@ -111,7 +111,8 @@ type Settings struct {
 }
 
 // Configure puts what the settings say into the options of a session, but for what a
-// session may have of its own: model, mode and when it is reviewed.
+// session may have of its own: model, mode and when it is reviewed. It puts Observe around
+// o.Emit: who calls it again for the same options sets Emit anew before.
 func (set Settings) Configure(o *agent.Options) {
 	if o.Journal != nil {
 		o.Journal.SetKeep(set.KeepSessions)

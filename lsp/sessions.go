@@ -82,7 +82,7 @@ func (s *Server) sessionOptions(x *session) (agent.Options, error) {
 		Model: set.Model, ReviewAt: agent.ReviewAt(set.ReviewAt),
 	}
 	if s.opt.Trust != nil {
-		opt.Trust = &trustKeeper{s: s, used: set}
+		opt.Trust = &trustKeeper{s: s, used: set, emit: opt.Emit}
 	}
 	set.Configure(&opt)
 	return opt, nil

@@ -97,7 +97,8 @@ func (s *Server) howToTrust() string {
 // trustKeeper is [agent.TrustKeeper] for one session.
 type trustKeeper struct {
 	s    *Server
-	used *loaded // what the session's options were made of; its turn's alone
+	used *loaded           // what the session's options were made of; its turn's alone
+	emit func(agent.Event) // to the client, without what settings put around it
 }
 
 var _ agent.TrustKeeper = (*trustKeeper)(nil)
@@ -136,7 +137,10 @@ func (k *trustKeeper) Renew() (func(*agent.Options), error) {
 	}
 	k.used = l
 	k.s.runBackground(l)
-	return func(o *agent.Options) { l.Configure(o) }, nil
+	return func(o *agent.Options) {
+		o.Emit = k.emit
+		l.Configure(o)
+	}, nil
 }
 
 // loaded are settings as they were read while the folders were, or were not, trusted.

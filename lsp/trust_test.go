@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"redline/agent"
 	"redline/agent/agenttest"
 	"redline/agent/model"
 	"redline/lsp"
@@ -25,6 +26,7 @@ type folders struct {
 	begun    int           // backgrounds
 	over     chan struct{} // one of them ended
 	settings int           // times they were read
+	seen     map[int64]int // events by their number, as Observe has them
 }
 
 func (f *folders) Check(dirs []string) (workspace.Trust, []string, error) {
@@ -74,6 +76,11 @@ func (f *folders) use(o *lsp.Options) {
 		f.mu.Lock()
 		f.settings++
 		f.mu.Unlock()
+		set.Observe = func(ev agent.Event) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.seen[ev.Seq]++
+		}
 		set.Background = func(ctx context.Context) {
 			f.mu.Lock()
 			f.begun++
@@ -112,7 +119,7 @@ func TestTrust(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := agenttest.NewModel(agenttest.Step{Text: []string{"One."}}, agenttest.Step{Text: []string{"Two."}})
-			f := &folders{said: map[string]bool{}, over: make(chan struct{}, 9)}
+			f := &folders{said: map[string]bool{}, seen: map[int64]int{}, over: make(chan struct{}, 9)}
 			var mu sync.Mutex
 			asked := 0
 			count := func() { mu.Lock(); asked++; mu.Unlock() }
@@ -161,6 +168,11 @@ func TestTrust(t *testing.T) {
 			defer f.mu.Unlock()
 			mu.Lock()
 			defer mu.Unlock()
+			for seq, n := range f.seen {
+				if n != 1 {
+					t.Errorf("event %d is observed %d times", seq, n)
+				}
+			}
 			if asked != c.asked || len(f.kept) != c.kept {
 				t.Errorf("asked %d times, kept %q", asked, f.kept)
 			}
@@ -172,7 +184,7 @@ func TestTrust(t *testing.T) {
 // and what the settings had running is replaced.
 func TestTrustSet(t *testing.T) {
 	m := agenttest.NewModel(agenttest.Step{Text: []string{"One."}}, agenttest.Step{Text: []string{"Two."}}, agenttest.Step{Text: []string{"Three."}})
-	f := &folders{said: map[string]bool{}, over: make(chan struct{}, 9)}
+	f := &folders{said: map[string]bool{}, seen: map[int64]int{}, over: make(chan struct{}, 9)}
 	r := lsptest.RedlineCapabilities()
 	r["trusted"] = false
 	p := lsptest.VSCode()

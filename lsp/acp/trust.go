@@ -61,5 +61,8 @@ func (k *trustKeeper) Renew() (func(*agent.Options), error) {
 	}
 	k.used = now
 	k.x.use(set)
-	return func(o *agent.Options) { set.Configure(o) }, nil
+	return func(o *agent.Options) {
+		o.Emit = k.x.emit // without what the settings before put around it
+		set.Configure(o)
+	}, nil
 }
