@@ -23,13 +23,30 @@ export async function applyGuarded(
     }
   }
   if (refused.size === 0) {
-    return next(params);
+    const result = await next(params);
+    await saveNotebooks(changes);
+    return result;
   }
   const rest = changes.filter((c) => !(("textDocument" in c && refused.has(c.textDocument.uri)) || ("uri" in c && refused.has(c.uri)) || ("newUri" in c && refused.has(c.newUri))));
   if (rest.length > 0) {
     await next({ ...params, edit: { ...params.edit, documentChanges: rest } });
+    await saveNotebooks(rest);
   }
   return { applied: false, failureReason: [...refused.values()].join("; ") };
+}
+
+/**
+ * Saves the text of notebooks that was changed. Their editor shows what is on the disk, so that
+ * the change would be in a document that nobody sees, and "Save All" leaves alone.
+ */
+async function saveNotebooks(changes: Change[]): Promise<void> {
+  for (const change of changes) {
+    const uri = "textDocument" in change ? vscode.Uri.parse(change.textDocument.uri) : undefined;
+    const is = (d: { uri: vscode.Uri }) => d.uri.toString() === uri?.toString();
+    if (uri && (uri.path.endsWith(".ipynb") || vscode.workspace.notebookDocuments.some(is))) {
+      await vscode.workspace.textDocuments.find((d) => is(d) && d.isDirty)?.save();
+    }
+  }
 }
 
 /** Why a document must not be changed; undefined when it may. */
