@@ -52,6 +52,8 @@ func TestVSCodeTyping(t *testing.T) {
 	none, none95 := measure(1213)
 	w.ask("Name the numbers.")
 	w.wait(".pane-header .description", "50 to review")
+	w.do(command{"op": "goto", "file": "long.go", "line": 1230})
+	w.inView(".review-widget", "Change 25 of 50")
 	some, some95 := measure(1223)
 	w.inView(".review-widget", "Change 25 of 50")
 	w.shot("1-fifty")

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import MarkdownIt from "markdown-it";
 import { cardBody } from "../src/review/cardbody";
 
-const card = (newText: string, fits = true, language = "go") =>
+const card = (newText: string, fits = true, language = "go", beside = false) =>
   cardBody(
     {
       fits,
@@ -13,6 +13,7 @@ const card = (newText: string, fits = true, language = "go") =>
     },
     language,
     4,
+    beside,
   );
 
 /** The code blocks of a card, as Markdown has them. */
@@ -45,4 +46,13 @@ test("removals and conflicts are put in words", () => {
   assert.match(card(""), /removed/);
   assert.match(card("x\n", false), /your text stays/);
   assert.doesNotMatch(card("x\n", true, 'go"><b>'), /<b>/, "a strange language id is left out");
+});
+
+test("beside a comparison a card has the decisions alone, and a long text is cut", () => {
+  assert.equal(code(card("x\n", true, "go", true)).length, 0);
+  assert.match(card("x\n", true, "go", true), /redline\.acceptHunk/);
+  const long = card("line\n".repeat(100));
+  assert.equal(code(long)[0]?.content.match(/line/g)?.length, 60);
+  assert.match(long, /40 more lines/);
+  assert.doesNotMatch(card("line\n".repeat(60)), /more lines/);
 });

@@ -4,13 +4,14 @@ import { nameOf } from "./panelmodel";
 
 /**
  * The Markdown of a card: the proposed text as code in its language, on the colour
- * of inserted lines. Pure. The code goes in a fence longer than any in it, so that
+ * of inserted lines; beside a comparison, which shows it, without it. Pure. The code goes in a fence longer than any in it, so that
  * nothing the model wrote can become Markdown.
  */
 export function cardBody(
   h: { hunk: Hunk; fits: boolean; proposal: { proposalId: string }; file: Pick<ProposalFile, "op" | "newUri" | "fileId"> },
   language: string,
   tabSize: number,
+  beside = false,
 ): string {
   const args = encodeURIComponent(JSON.stringify([{ proposalId: h.proposal.proposalId, hunkId: h.hunk.hunkId }]));
   const accept = action("Accept", "acceptHunk", args, "Put this text into the document", "primary");
@@ -34,7 +35,7 @@ export function cardBody(
       : `**This file gets the name** ${code(nameOf(h.file.newUri ?? ""), "", tabSize)}`;
   const keep = action("Keep mine", "acceptHunk", args, "Your text stays; the model is told that you changed it", "primary");
   const blocks = h.fits
-    ? [says, file ? [accept, reject, reason] : [accept, reject, amend, reason]]
+    ? [...(beside && !file ? [] : [says]), file ? [accept, reject, reason] : [accept, reject, amend, reason]]
     : file
       ? [`$(warning) You changed this file meanwhile, and it stays as it is. It was proposed to ${h.file.op} it.`, [keep, reason]]
       : [

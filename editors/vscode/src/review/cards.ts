@@ -5,6 +5,13 @@ import { lines } from "./hunks";
 import type { HunkRef, PlacedHunk } from "./reviews";
 import type { News } from "./seen";
 
+/** A document and its hunks; beside says that only a comparison shows it, which has the proposed text itself. */
+export interface Shown {
+  document: vscode.TextDocument;
+  hunks: PlacedHunk[];
+  beside: boolean;
+}
+
 interface Card {
   thread: vscode.CommentThread;
   proposalId: string;
@@ -13,8 +20,12 @@ interface Card {
   drawn: string;
 }
 
-/** Beyond this many hunks in a file, cards start folded: each open one costs the editor layout time. */
-const MAX_OPEN = 50;
+/**
+ * So many cards of a file are unfolded at once. Each one is a widget that the editor lays out anew
+ * with every key: fifty make typing twice as slow, ten cannot be measured. In a file with more
+ * changes they start folded, and unfold where the cursor goes.
+ */
+const MAX_OPEN = 10;
 
 /**
  * The cards with the proposed text. They are comment threads: of what an extension
@@ -24,21 +35,23 @@ const MAX_OPEN = 50;
 export class Cards implements vscode.Disposable {
   private controller = newController();
   private readonly cards = new Map<string, Card>();
+  /** Keys of the cards that were unfolded for the cursor, the newest last, by document. */
+  private readonly unfolded = new Map<string, string[]>();
 
   /** Makes the cards those of the hunks in the given documents; news tells what is marked. */
-  show(documents: Map<string, { document: vscode.TextDocument; hunks: PlacedHunk[] }>, news: (h: PlacedHunk) => News): void {
+  show(documents: Map<string, Shown>, news: (h: PlacedHunk) => News): void {
     const keep = new Set<string>();
-    for (const [uri, { document, hunks }] of documents) {
+    for (const [uri, { document, hunks, beside }] of documents) {
       const tabSize = tabSizeOf(document);
       // In a file where all is new, nothing needs to say so.
       const marks = hunks.map(news);
       const marked = marks.some((m) => m !== "new");
       hunks.forEach((h, i) => {
-        const key = `${uri} ${h.proposal.proposalId} ${h.hunk.hunkId}`;
+        const key = keyOf(uri, h);
         keep.add(key);
         const label = labelOf(h, i + 1, hunks.length, marked ? marks[i] : undefined);
         const at = anchor(h);
-        const drawn = JSON.stringify([label, h.fits, h.hunk.newText, h.hunk.reason, tabSize]);
+        const drawn = JSON.stringify([label, h.fits, h.hunk.newText, h.hunk.reason, tabSize, beside]);
         const old = this.cards.get(key);
         if (old) {
           if (!sameAnchor(old.thread.range, at)) {
@@ -48,13 +61,13 @@ export class Cards implements vscode.Disposable {
             old.drawn = drawn;
             old.thread.label = label;
             old.thread.contextValue = context(h);
-            old.thread.comments = [comment(h, document.languageId, tabSize)];
+            old.thread.comments = [comment(h, document.languageId, tabSize, beside)];
           }
           return;
         }
         // Without a range a thread stands above the first line; the typings forget that it may.
         const thread = this.controller.createCommentThread(document.uri, at as vscode.Range, [
-          comment(h, document.languageId, tabSize),
+          comment(h, document.languageId, tabSize, beside),
         ]);
         thread.label = label;
         thread.canReply = false;
@@ -85,11 +98,30 @@ export class Cards implements vscode.Disposable {
    * workbench can draw a thread twice and forget one of the two; with the controller all
    * that it has drawn goes. It is done when a file has no card left, so nothing flickers.
    */
-  private renew(documents: Map<string, { document: vscode.TextDocument; hunks: PlacedHunk[] }>, news: (h: PlacedHunk) => News): void {
+  private renew(documents: Map<string, Shown>, news: (h: PlacedHunk) => News): void {
     this.controller.dispose();
     this.cards.clear();
     this.controller = newController();
     this.show(documents, news);
+  }
+
+  /** Unfolds the card of a hunk that the cursor has come to, and folds the one that was left first when there are too many. */
+  unfold(uri: string, h: PlacedHunk): void {
+    const key = keyOf(uri, h);
+    const card = this.cards.get(key);
+    if (!card || card.thread.collapsibleState === vscode.CommentThreadCollapsibleState.Expanded) {
+      return;
+    }
+    card.thread.collapsibleState = vscode.CommentThreadCollapsibleState.Expanded;
+    const open = (this.unfolded.get(uri) ?? []).filter((k) => k !== key && this.cards.has(k));
+    open.push(key);
+    if (open.length > MAX_OPEN) {
+      const first = this.cards.get(open.shift() ?? "");
+      if (first) {
+        first.thread.collapsibleState = vscode.CommentThreadCollapsibleState.Collapsed;
+      }
+    }
+    this.unfolded.set(uri, open);
   }
 
   /** The hunk a thread belongs to. */
@@ -109,6 +141,10 @@ export class Cards implements vscode.Disposable {
     this.cards.clear();
     this.controller.dispose();
   }
+}
+
+function keyOf(uri: string, h: PlacedHunk): string {
+  return `${uri} ${h.proposal.proposalId} ${h.hunk.hunkId}`;
 }
 
 function newController(): vscode.CommentController {
@@ -141,8 +177,8 @@ function labelOf(h: PlacedHunk, n: number, of: number, news: News): string {
   return `Change ${n} of ${of}   ${counts}${news ? `   ${news === "new" ? "new" : "changed"} since you looked` : ""}`;
 }
 
-function comment(h: PlacedHunk, language: string, tabSize: number): vscode.Comment {
-  const body = new vscode.MarkdownString(cardBody(h, language, tabSize), true);
+function comment(h: PlacedHunk, language: string, tabSize: number, beside: boolean): vscode.Comment {
+  const body = new vscode.MarkdownString(cardBody(h, language, tabSize, beside), true);
   body.supportHtml = true;
   body.isTrusted = {
     enabledCommands: ["acceptHunk", "rejectHunk", "rejectHunkWithReason", "amendHunk", "takeProposed", "openConflict", "openDiff"].map((c) => `redline.${c}`),

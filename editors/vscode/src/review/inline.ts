@@ -1,7 +1,7 @@
 import * as vscode from "vscode";
-import { Cards } from "./cards";
+import { Cards, type Shown } from "./cards";
 import { signImage, signOf, SIGNS, type Sign } from "./gutter";
-import { lines } from "./hunks";
+import { hunkAt, lines } from "./hunks";
 import type { Looks } from "./looks";
 import type { RefactorPreview } from "./refactor";
 import { toRange, type HunkRef, type PlacedHunk, type Reviews } from "./reviews";
@@ -59,6 +59,8 @@ export class InlineReview implements vscode.Disposable {
   /** Editors that have something drawn in them. */
   private drawn = new Set<vscode.TextEditor>();
   private signed = "[]";
+  /** Where the cursor was last. */
+  private readonly lines = new WeakMap<vscode.TextEditor, number>();
 
   constructor(
     private readonly reviews: Reviews,
@@ -69,7 +71,9 @@ export class InlineReview implements vscode.Disposable {
       reviews.onDidChange((c) => this.soon(c === "content" ? 15 : TYPING_MS)),
       looks.onDidChange(() => this.soon(15)),
       vscode.window.onDidChangeVisibleTextEditors(() => this.draw()),
+      vscode.window.tabGroups.onDidChangeTabs(() => this.soon(15)),
       vscode.window.onDidChangeActiveTextEditor(() => this.soon(15)),
+      vscode.window.onDidChangeTextEditorSelection((e) => this.moved(e.textEditor)),
       vscode.workspace.onDidChangeConfiguration((e) => e.affectsConfiguration("redline.review") && this.soon(15)),
     ];
     this.draw();
@@ -109,7 +113,8 @@ export class InlineReview implements vscode.Disposable {
   }
 
   private draw(): void {
-    const shown = new Map<string, { document: vscode.TextDocument; hunks: PlacedHunk[] }>();
+    const shown = new Map<string, Shown>();
+    const plain = new Set(vscode.window.tabGroups.all.map((g) => (g.activeTab?.input instanceof vscode.TabInputText ? g.activeTab.input.uri.toString() : "")));
     const drawn = new Set<vscode.TextEditor>();
     for (const editor of vscode.window.visibleTextEditors) {
       const { document } = editor;
@@ -119,7 +124,7 @@ export class InlineReview implements vscode.Disposable {
       const uri = document.uri.toString();
       let entry = shown.get(uri);
       if (!entry) {
-        shown.set(uri, (entry = { document, hunks: this.reviews.in(document) }));
+        shown.set(uri, (entry = { document, hunks: this.reviews.in(document), beside: !plain.has(uri) }));
       }
       const applied = this.reviews.standingIn(document).filter((h) => this.looks.news(h.proposal, h.hunk) !== undefined);
       // Nothing there and nothing there before: the many editors without changes cost nothing.
@@ -133,6 +138,23 @@ export class InlineReview implements vscode.Disposable {
     this.drawn = drawn;
     this.cards.show(this.refactor.preferred ? new Map() : shown, (h) => this.looks.news(h.proposal, h.hunk));
     this.tellLines();
+    const active = vscode.window.activeTextEditor;
+    if (active) {
+      this.moved(active); // the change may have come to the cursor
+    }
+  }
+
+  /** The cursor is at another line: the card of a change there unfolds. */
+  private moved(editor: vscode.TextEditor): void {
+    const line = editor.selection.active.line;
+    if (!this.drawn.has(editor) || this.lines.get(editor) === line) {
+      return;
+    }
+    this.lines.set(editor, line);
+    const h = hunkAt(this.reviews.in(editor.document), line);
+    if (h) {
+      this.cards.unfold(editor.document.uri.toString(), h);
+    }
   }
 
   /** For the menu of the gutter: the lines, from 1, that belong to a change. */

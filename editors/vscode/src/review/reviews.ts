@@ -248,13 +248,11 @@ export class Reviews implements vscode.Disposable {
   /** Says of hunks that were accepted and did not come into their files why that is. */
   private tellLeft(proposalId: string, ids: ReadonlySet<string>): void {
     const left = (this.find(proposalId)?.files ?? []).flatMap((f) =>
-      f.hunks
-        .filter((h) => ids.has(h.hunkId) && h.state === "conflict")
-        .map((h) => `${vscode.workspace.asRelativePath(vscode.Uri.parse(f.uri))}: ${h.reason ?? "it no longer fits"}`),
+      f.hunks.filter((h) => ids.has(h.hunkId) && h.state === "conflict").map((h) => leftBecause(vscode.workspace.asRelativePath(vscode.Uri.parse(f.uri)), h.reason)),
     );
     const reasons = [...new Set(left)];
     if (reasons.length > 0) {
-      void vscode.window.showWarningMessage(`Redline: not everything could be put in. ${reasons.slice(0, 3).join("; ")}${reasons.length > 3 ? ` and ${reasons.length - 3} more files` : ""}.`);
+      void vscode.window.showWarningMessage(`Redline: ${reasons.slice(0, 3).join("; ")}${reasons.length > 3 ? ` and ${reasons.length - 3} more` : ""}. Nothing was put in there.`);
     }
   }
 
@@ -361,6 +359,12 @@ export function hunkKey(p: { proposalId: string }, h: { hunkId: string }): strin
 
 export function toRange(r: Range): vscode.Range {
   return new vscode.Range(r.start.line, r.start.character, r.end.line, r.end.character);
+}
+
+/** Why something was left out of a file, the file first: a notification is cut where it is long. */
+function leftBecause(name: string, reason = "it no longer fits"): string {
+  const why = reason.replace(/^the editor did not apply the edit: /, "");
+  return why.startsWith(name) ? why : `${name}: ${why}`;
 }
 
 /** Hunks of p that a target names. */
