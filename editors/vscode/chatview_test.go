@@ -265,7 +265,7 @@ func TestVSCodeChatView(t *testing.T) {
 	w.wait(`.pane:has(.pane-header[aria-label^="Sessions"]) .monaco-list-row`, "What is wrong")
 	w.shot("11-list")
 	w.do(command{"op": "hover", "in": "chat", "sel": `.user:has-text("/review calc.go")`})
-	w.clickChat(`.user:has-text("/review calc.go") .again`)
+	w.clickChat(`.user:has-text("/review calc.go") .again[aria-label^="Change"]`)
 	w.untilChat(`document.getElementById("prompt").value === "/review calc.go"`)
 	w.goneChat(`.answer:has-text("Reviewed.")`)
 	w.waitChat(".answer", "A nice picture.")

@@ -23,6 +23,11 @@ const trimmed = {
 ${[...names].map((n) => `exports.${n} = Off;`).join("\n")}`,
       };
     });
+    // The messages of those features: the client looks at the method of one of them only.
+    b.onLoad({ filter: /vscode-languageserver-protocol[\\/]lib[\\/]common[\\/]protocol\.(notebook|diagnostic|callHierarchy|typeHierarchy|foldingRange|inlineValue|colorProvider|textDocumentContent|moniker|linkedEditingRange|inlineCompletion|implementation|typeDefinition|selectionRange|declaration)\.js$/ }, ({ path }) => {
+      const names = new Set([...readFileSync(path, "utf8").matchAll(/exports\.(\w+) = (?=[A-Za-z{])/g)].map((m) => m[1]));
+      return { contents: `const off = { type: { method: "" }, method: "" };\n${[...names].map((n) => `exports.${n} = off;`).join("\n")}` };
+    });
     // Every file of the client's packages has a copy of what the compiler needs for imports.
     b.onLoad({ filter: /node_modules[\\/]vscode-(languageclient|languageserver-protocol|jsonrpc)[\\/]lib[\\/].*\.js$/ }, ({ path }) => ({
       contents: readFileSync(path, "utf8")
