@@ -114,7 +114,7 @@ local function fill(v)
     }
     api.nvim_buf_set_extmark(v.scratch, ns, math.min(p.first, count - 1), 0, {
       virt_text = { { (' %d/%d %s'):format(i, #parts, require('redline.paint').counts(p.h.hunk)), 'RedlineHint' } },
-      virt_text_pos = 'right_align',
+      virt_text_pos = require('redline.marks').label_pos,
     })
     if own[p.h.key] then
       vim.bo[v.scratch].modified = true
@@ -210,7 +210,7 @@ local function hint()
       out[#out + 1] = vim.fn.keytrans(require('redline.maps').keycode(keys[name])) .. ' ' .. name
     end
   end
-  out[#out + 1] = 'edit and :w amend'
+  out[#out + 1] = 'edit, :w amend'
   out[#out + 1] = 'q close'
   return table.concat(out, ' · '):gsub('%%', '%%%%') .. '%<'
 end

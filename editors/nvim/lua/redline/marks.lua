@@ -25,7 +25,7 @@ local ns = api.nvim_create_namespace('redline.review')
 local shown = {}
 
 -- Where the label never covers text.
-local label_pos = vim.fn.has('nvim-0.11') == 1 and 'eol_right_align' or 'eol'
+M.label_pos = vim.fn.has('nvim-0.11') == 1 and 'eol_right_align' or 'eol'
 
 -- With more hunks in a buffer, those far from every window are not drawn.
 local many = 100
@@ -194,7 +194,7 @@ local function label(buf, h, d, i, n, row)
     d.label_id = api.nvim_buf_set_extmark(buf, ns, row, 0, {
       id = d.label_id,
       virt_text = { { ' ' .. text, h.hunk.whole and 'RedlineDelete' or h.hunk.state == 'conflict' and 'RedlineSignConflict' or 'RedlineHint' } },
-      virt_text_pos = label_pos,
+      virt_text_pos = M.label_pos,
       hl_mode = 'combine',
       priority = 90,
       undo_restore = false,
