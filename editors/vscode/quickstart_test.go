@@ -33,6 +33,7 @@ func TestVSCodeQuickStart(t *testing.T) {
 	})
 	w.run("Redline: Get Started")
 	w.wait(".getting-started-step", "The server")
+	w.wait(`.getting-started-step .codicon-getting-started-step-checked`, "") // it was found
 	w.click(`.getting-started-step:has-text("Sign in")`)
 	w.wait(".getting-started-step.expanded", "With a Gemini API key")
 	w.shot("1-walkthrough")

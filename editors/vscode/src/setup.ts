@@ -12,6 +12,8 @@ import type { SignIn } from "./signin";
  */
 export class Setup implements vscode.Disposable {
   private readonly subscriptions: vscode.Disposable;
+  /** Whether there is, or was, something to do, or the user looks what. */
+  private begun = { server: false, signIn: false };
 
   constructor(
     private readonly server: Server,
@@ -23,7 +25,9 @@ export class Setup implements vscode.Disposable {
           void this.offer();
         }
         void vscode.commands.executeCommand("setContext", "redline.serverRuns", s === "running");
+        this.tick();
       }),
+      signIn.onDidChange(() => this.tick()),
       vscode.commands.registerCommand("redline.buildServer", () => this.build()),
       vscode.commands.registerCommand("redline.chooseServer", () => this.choose()),
       vscode.commands.registerCommand("redline.walkthrough", () => this.walkthrough()),
@@ -34,12 +38,25 @@ export class Setup implements vscode.Disposable {
     this.subscriptions.dispose();
   }
 
-  /** Opens the first steps. A step ticks itself off when a context changes; what was so before is told anew. */
+  /** Opens the first steps, with what is done already ticked off. */
   private async walkthrough(): Promise<void> {
     await vscode.commands.executeCommand("workbench.action.openWalkthrough", "redline.redline#redline.start");
-    for (const [key, on] of [["redline.serverRuns", this.server.state === "running"], ["redline.signedIn", this.signIn.status?.signedIn === true]] as const) {
-      await vscode.commands.executeCommand("setContext", key, false);
-      await vscode.commands.executeCommand("setContext", key, on);
+    this.begun = { server: true, signIn: true };
+    this.tick();
+  }
+
+  /**
+   * Tells how far the first steps are. The editor ticks a step off when its context changes, not when
+   * it was so from the start, so nothing is told before there is something to do.
+   */
+  private tick(): void {
+    this.begun.server ||= this.server.state === "missing" || this.server.state === "failed";
+    this.begun.signIn ||= this.signIn.status?.signedIn === false;
+    if (this.begun.server) {
+      void vscode.commands.executeCommand("setContext", "redline.start.server", this.server.state === "running");
+    }
+    if (this.begun.signIn) {
+      void vscode.commands.executeCommand("setContext", "redline.start.signedIn", this.signIn.status?.signedIn === true);
     }
   }
 
