@@ -12,7 +12,7 @@ import (
 // Picture is a screen with its colours, as tmux prints it with escape sequences.
 func (x *Terminal) Picture() string {
 	x.t.Helper()
-	return x.Tmux("capture-pane", "-p", "-e")
+	return x.Tmux("capture-pane", "-p", "-e", "-N") // with the colours behind nothing
 }
 
 // Keep compares a screen with the one kept in a file, or with REDLINE_UPDATE=1 writes it, and

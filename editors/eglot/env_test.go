@@ -229,6 +229,8 @@ func (e *emacs) idle() {
 // clean takes out of a screen what is different each time.
 func (e *emacs) clean(s string) string {
 	s = regexp.MustCompile(`changes-\d+-`).ReplaceAllString(s, "changes-4242-")
+	s = strings.ReplaceAll(s, "/100%", "") // of turns that are over; eglot shows it for a while
+	s = regexp.MustCompile(`(?m)-{5,}$`).ReplaceAllString(s, "-----")
 	return regexp.MustCompile(`/tmp/\S+`).ReplaceAllString(s, "/home/you/greet")
 }
 
