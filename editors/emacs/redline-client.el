@@ -239,7 +239,7 @@ An error answer is a `user-error'; quitting gives up waiting."
                        :name name :command (cons path (cdr redline-command))
                        :connection-type 'pipe :coding 'utf-8-emacs-unix :noquery t
                        :stderr (get-buffer-create (format "*%s stderr*" name))))
-           (if (fboundp 'jsonrpc--log-event) ; it takes a plist since Emacs 30
+           (if (boundp 'jsonrpc-event-hook) ; since Emacs 30
                `(:events-buffer-config (:size ,redline-log-size :format full))
              `(:events-buffer-scrollback-size ,redline-log-size)))))
 

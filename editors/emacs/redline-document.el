@@ -121,10 +121,11 @@ name is taken."
     (unless (redline--doc-full doc)
       (if (redline--returns-p)
           (setf (redline--doc-full doc) t)
-        (let ((encoding (redline--encoding (redline--doc-server doc))))
+        (let* ((encoding (redline--encoding (redline--doc-server doc)))
+               (start (redline--position beg encoding)))
           (setf (redline--doc-pending doc)
-                (list beg end (redline--position beg encoding)
-                      (redline--position end encoding))))))))
+                (list beg end start
+                      (if (= beg end) start (redline--position end encoding)))))))))
 
 (defun redline--after-change (beg end length)
   "Note that the text from BEG to END took the place of LENGTH characters."
