@@ -68,6 +68,7 @@ func TestVSCodeUnsaved(t *testing.T) {
 	w.press("End")
 	w.typeText(" Mine")
 	w.inView(".review-widget", "your text stays")
+	w.wait(".codelens-decoration", "Take theirs")
 	w.shot("3-conflict")
 	w.clickChat(`.proposal.open button:has-text("Keep my text")`)
 	w.waitChat(".proposal.closed .verdict", "1 accepted, 1 in conflict")
