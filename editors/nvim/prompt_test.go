@@ -99,7 +99,7 @@ func TestQuestions(t *testing.T) {
 		x.tmux("send-keys", "1", "Enter")
 		contains(t, "the question", x.await("tell why"), "touch made", "Run once")
 		x.tmux("send-keys", "C-c") // as good as Esc
-		x.lua(`idle()`, nil)
+		x.until(ended)
 		if _, err := os.Stat(filepath.Join(root, "made")); err == nil {
 			t.Error("the command was run without a yes")
 		}
