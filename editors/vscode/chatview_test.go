@@ -288,6 +288,17 @@ func TestVSCodeChatView(t *testing.T) {
 	w.themes("12", "Light Modern", "Dark High Contrast", "Light High Contrast")
 	// Nothing that can be pressed has no name.
 	w.untilChat(`[...document.querySelectorAll("button, textarea, [role]")].every(e => e.getAttribute("aria-label") || e.textContent.trim() || e.id === "status" || e.hidden)`)
+
+	// The copy is deleted, after a question; the other one stays.
+	w.run("Redline: Delete Session")
+	w.wait(".quick-input-list .monaco-list-row", "Fork of")
+	w.typeText("Fork of")
+	w.press("Enter")
+	w.wait(".monaco-dialog-box", "for good")
+	w.click(`.monaco-dialog-box .monaco-button:has-text("Delete")`)
+	w.waitChat(".welcome", "Ask for a change")
+	w.gone(`.monaco-list-row:has-text("Fork of")`)
+	w.wait(`.pane:has(.pane-header[aria-label^="Sessions"]) .monaco-list-row`, "What is wrong")
 }
 
 // themes keeps a picture of the chat in each of the themes, when pictures are asked for.
