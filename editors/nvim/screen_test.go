@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -84,17 +85,18 @@ func undecided(n int) string {
 // ended is for until: the first turn is over.
 const ended = "require('redline.session').current.ended"
 
-// await waits for a text on the screen as it is, also while Neovim waits for a key.
-func (x *terminal) await(text string) string {
+// await waits for texts on the screen as it is, also while Neovim waits for a key.
+func (x *terminal) await(texts ...string) string {
 	x.t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
 	for {
 		got := x.tmux("capture-pane", "-p", "-J")
-		if strings.Contains(got, text) {
+		missing := slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return strings.Contains(got, text) })
+		if len(missing) == 0 {
 			return got
 		}
 		if time.Now().After(deadline) {
-			x.t.Fatalf("waited in vain for %q on the screen:\n%s", text, got)
+			x.t.Fatalf("waited in vain for %q on the screen:\n%s", missing, got)
 		}
 	}
 }
@@ -180,7 +182,11 @@ func Top(text string, n int) []Word {
 	equal(t, "the words of "+drawn, words(picture), words(onDisk(t, drawn)))
 }
 
-// trimmed takes the spaces at the ends of lines away.
+// trimmed takes the spaces at the ends of lines away, and what tokens cost: the folder's
+// name is among them.
 func trimmed(screen string) string {
+	screen = regexp.MustCompile(`\$0\.\d+`).ReplaceAllStringFunc(screen, func(string) string {
+		return "$0.00"
+	})
 	return strings.TrimRight(regexp.MustCompile(`(?m)[ \t]+$`).ReplaceAllString(screen, ""), "\n") + "\n"
 }

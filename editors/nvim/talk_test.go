@@ -205,6 +205,7 @@ func TestSignIn(t *testing.T) {
 		google := googletest.NewServer(model)
 		t.Cleanup(google.Close)
 		x := inTerminal(t, version, workspace(t, nil), "", 120, 30,
+			"GOOGLE_VERTEX_BASE_URL="+google.URL, "GCE_METADATA_HOST="+google.Host,
 			"GOOGLE_GEMINI_BASE_URL="+model.URL, "REDLINE_OAUTH_ENDPOINT="+google.URL, "CODE_ASSIST_ENDPOINT="+google.URL,
 			"REDLINE_OAUTH_CLIENT_ID="+googletest.ClientID, "REDLINE_OAUTH_CLIENT_SECRET="+googletest.ClientSecret)
 		n := x.nvim
@@ -267,6 +268,15 @@ func TestSignIn(t *testing.T) {
 		if get[int](n, `return #progress`) == 0 {
 			t.Error("the sign-in has no progress")
 		}
+		// Vertex: the project is asked for, and the server started with it; the session goes on.
+		n.lua(`notes = {}
+			local answers = { 'my-project', 'here' }
+			vim.ui.input = function(_, done) done(table.remove(answers, 1)) end
+			vim.cmd('Redline login vertex-ai') await('the message', function() return noted('signed in by Vertex AI') end)`, nil)
+		contains(t, "the message", get[string](n, `return noted('signed in by').text`), "my-project", "here")
+		n.lua(`await('the session', function() vim.cmd('Redline mode plan') return true end)
+			await('the mode', function() local s = require('redline.session').current return s and s.mode == 'plan' end)`, nil)
+		contains(t, "the chat", joined(get[[]string](n, `return lines(require('redline.chat').buffer())`)), "Hello.")
 	})
 }
 

@@ -37,7 +37,7 @@ local function hint()
   end
   local question = require('redline.questions').waiting()
   if question then
-    above[#above + 1] = { { question .. ' <Esc> to answer', 'WarningMsg' } }
+    above[#above + 1] = { { '<Esc> to answer: ' .. question:gsub('%s+', ' '), 'WarningMsg' } }
   end
   if #items > 0 then
     local labels = vim.tbl_map(require('redline.context').label, items)
@@ -298,6 +298,7 @@ function M.create()
   vim.bo[buf].omnifunc = "v:lua.require'redline.complete'.func"
   local group = api.nvim_create_augroup('redline.chat', {})
   api.nvim_create_autocmd('InsertEnter', { group = group, buffer = buf, callback = to_prompt })
+  api.nvim_create_autocmd('InsertLeave', { group = group, buffer = buf, callback = vim.schedule_wrap(page.fold_late) })
   api.nvim_create_autocmd('BufWinEnter', {
     group = group,
     buffer = buf,

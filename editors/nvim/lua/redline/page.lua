@@ -32,6 +32,9 @@ local starts
 -- The blocks that `starts` counts.
 ---@type redline.Block[]
 local counted = {}
+-- Blocks that were drawn while the user typed in the chat.
+---@type redline.Block[]
+local late = {}
 local timer
 -- Ticks each second while a wait is counted down.
 local clock
@@ -178,9 +181,12 @@ end
 
 -- Notes that a block below all others begins in a line: counting them anew for each
 -- piece of an answer would take longer and longer.
-local function began(block, at)
+local function began(block, at, typing)
   if starts then
     starts[#starts + 1], counted[#counted + 1] = at, block
+  end
+  if typing then
+    late[#late + 1] = block
   end
 end
 
@@ -193,6 +199,7 @@ function M.flush()
   if not M.valid() or next(t.changed) == nil then
     return countdown()
   end
+  local typing = api.nvim_get_current_buf() == buf and api.nvim_get_mode().mode:sub(1, 1) == 'i'
   write(function()
     local at = 0
     local blocks, i = t.blocks, 1
@@ -203,14 +210,14 @@ function M.flush()
         local fresh = not b.drawn
         local lines = transcript.draw(b, first - at + 1)
         if fresh then
-          began(b, at)
+          began(b, at, typing)
         end
         at = at + b.drawn
         -- New blocks in a row, as of a session that is taken up, are written at once.
         while fresh and blocks[i + 1] and not blocks[i + 1].drawn do
           i = i + 1
           vim.list_extend(lines, transcript.draw(blocks[i], 1))
-          began(blocks[i], at)
+          began(blocks[i], at, typing)
           at = at + blocks[i].drawn
         end
         drawn = drawn + #lines - (last - first)
@@ -275,6 +282,17 @@ local function count()
     end
   end
   return starts
+end
+
+--- Closes the folds that came while the user typed in the chat: Neovim leaves these open.
+function M.fold_late()
+  local list = late
+  late = {}
+  for _, b in ipairs(list) do
+    if b.drawn and #b.lines > 1 then
+      pcall(vim.cmd, ('silent! %dfoldclose'):format(M.start_of(b) + 1))
+    end
+  end
 end
 
 --- The 0-based line that a drawn block begins in.

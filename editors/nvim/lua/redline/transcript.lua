@@ -125,6 +125,7 @@ local function places(ev)
   return out
 end
 
+-- The lines of a call: what it is, what came of it when that is short, and its output.
 local function call_lines(ev, at, output)
   local head = ('> %s %s'):format(marks[ev.status] or '·', ((ev.title or ev.name):gsub('%s*\n.*', ' …')))
   if at[1] then
@@ -138,9 +139,12 @@ local function call_lines(ev, at, output)
   end
   local lines = { head }
   output = output and output:gsub('\n+$', '') or ''
-  if ev.display and output == ev.display and #output <= 60 and not output:find('\n') and output ~= '' then
-    lines[1] = head .. ': ' .. output
-  elseif output ~= '' then
+  local result = vim.trim(ev.display or '')
+  if result ~= '' and #result <= 60 and not result:find('\n') then
+    lines[1] = head .. ': ' .. result
+    output = output ~= result and output or ''
+  end
+  if output ~= '' then
     local body = quoted(output)
     if #body > max_output then
       lines[2] = ('> … %d lines before'):format(#body - max_output)
@@ -194,7 +198,10 @@ end
 function Transcript:call(ev, turn)
   local block = self.by[ev.callId]
   local output = ev.display ~= '' and ev.display or nil
-  if not output and (ev.status == 'failed' or ev.kind == 'execute') then
+  if ev.kind == 'execute' then
+    -- What it printed stays, as the user has seen it, below how it ended.
+    output = block and block.live or ev.output or output
+  elseif not output and ev.status == 'failed' then
     output = ev.output
   end
   local at = places(ev)
@@ -202,7 +209,7 @@ function Transcript:call(ev, turn)
     return self:add({ kind = 'tool', id = ev.callId, call = ev, places = at, turn = turn, lines = call_lines(ev, at, output) })
   end
   block.call, block.places = ev, at
-  return self:replace(block, call_lines(ev, at, output or block.live))
+  return self:replace(block, call_lines(ev, at, output))
 end
 
 function Transcript:output(ev)
