@@ -22,7 +22,7 @@ interface Card {
 
 /**
  * So many cards of a file are unfolded at once. Each one is a widget that the editor lays out anew
- * with every key: fifty make typing twice as slow, ten cannot be measured. In a file with more
+ * with every key: fifty make typing twice as slow. In a file with more than ten
  * changes they start folded, and unfold where the cursor goes.
  */
 const MAX_OPEN = 10;
