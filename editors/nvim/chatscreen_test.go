@@ -34,7 +34,7 @@ func TestChatScreen(t *testing.T) {
 	x.tmux("send-keys", "iwhy do the tests fail?")
 	x.tmux("send-keys", "C-s")
 	x.tmux("send-keys", "and then")
-	waits := x.await("<Esc> to answer", "redline: asks", "and then", "Say what is wrong", "plan 0/2", "INSERT")
+	waits := x.await("<Esc> to answer", "redline: asks", "and then", "> ? printf", "Say what is wrong", "plan 0/2", "INSERT")
 	x.tmux("send-keys", "C-\\", "C-n")
 	question := x.await("Type number", "plan 0/2")
 	x.tmux("send-keys", "1", "Enter")
