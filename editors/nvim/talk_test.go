@@ -78,7 +78,8 @@ func TestTalk(t *testing.T) {
 
 		// To the running turn, and after it.
 		n.lua(`vim.cmd('Redline ask say more') vim.cmd('Redline queue queued words')
-			await('the queue', function() return require('redline').status():find('1 queued') end)`, nil)
+			await('the queue', function() return require('redline').status():find('1 queued') end)
+			await('the server to have heard', function() return next(require('redline.client').get().requests) == nil end)`, nil)
 		contains(t, "around the prompt", get[string](n, `
 			local out = {}
 			for _, m in ipairs(vim.api.nvim_buf_get_extmarks(0, vim.api.nvim_get_namespaces()['redline.chat'], 0, -1, { details = true })) do

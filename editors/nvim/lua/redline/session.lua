@@ -157,6 +157,13 @@ local function send(s, text, context)
     if not err then
       return
     end
+    if err.message:find('a turn is running', 1, true) then
+      -- Another prompt was faster: this one is the next.
+      table.insert(s.queue, 1, { text = text, context = context })
+      s.running = true
+      require('redline.chat').title()
+      return M.changed()
+    end
     s.running = before
     require('redline.chat').give_back(text, context)
     M.fail(err.message)
@@ -189,7 +196,8 @@ local function steer(s, text, context)
   client.request('agent/steer', { sessionId = s.id, text = whole }, function(err)
     if err then
       heard(s, whole)
-      send(s, text, context) -- the turn ended meanwhile
+      -- The turn ended meanwhile; what was queued may have begun the next one.
+      M.prompt(text, context, 'queue')
     end
   end)
   require('redline.chat').title()
