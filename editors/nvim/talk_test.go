@@ -231,7 +231,7 @@ func TestSignIn(t *testing.T) {
 		x.tmux("send-keys", key, "Enter")
 		x.await("signed in by Gemini API key (saved on this machine)")
 		x.tmux("send-keys", "G", "Enter")
-		n.lua(`await('the answer', function() return vim.tbl_contains(lines(), 'Hello.') end)`, nil)
+		x.until(`vim.tbl_contains(lines(), 'Hello.')`)
 		x.tmux("send-keys", ":Redline login "+key, "Enter") // as somebody would try it
 		x.await("never a part of the command")
 		where := get[string](n, `
