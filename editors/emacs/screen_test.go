@@ -68,7 +68,8 @@ func (x *terminal) screen(until string) string {
 	x.t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
 	for {
-		x.do("(redisplay t)")
+		// Emacs is not asked to draw: a question that comes up while it answers would be asked inside
+		// of the answer, which then waits for it.
 		got := x.tmux("capture-pane", "-p")
 		if strings.Contains(got, until) {
 			return got
@@ -76,6 +77,7 @@ func (x *terminal) screen(until string) string {
 		if time.Now().After(deadline) {
 			x.t.Fatalf("waited in vain for %q on the screen:\n%s", until, got)
 		}
+		time.Sleep(20 * time.Millisecond) // between two looks
 	}
 }
 

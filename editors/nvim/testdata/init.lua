@@ -58,6 +58,9 @@ end
 function virtual(buf)
   local out = {}
   local ns = vim.api.nvim_get_namespaces()['redline.review']
+  if not ns then
+    return out -- nothing was ever shown
+  end
   for _, m in ipairs(vim.api.nvim_buf_get_extmarks(buf or 0, ns, 0, -1, { details = true })) do
     for _, chunks in ipairs(m[4].virt_lines or {}) do
       local text = {}
