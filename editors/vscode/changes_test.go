@@ -123,7 +123,6 @@ func TestVSCodeChanges(t *testing.T) {
 	w.openFile("list.txt")
 	w.waitEditor("two")
 	w.click(`.notification-toast .monaco-button:has-text("Undo")`)
-	w.wait(".notification-toast", "as it was before you went back")
 	w.until(`![...document.querySelectorAll(".editor-instance .view-line")].some(l => l.textContent === "two")`)
 	w.shot("7-undone")
 	w.run("File: Save All")

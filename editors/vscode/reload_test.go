@@ -29,6 +29,7 @@ func TestVSCodeReload(t *testing.T) {
 	w.inView(".review-widget", "Change 1 of 1")
 	w.do(command{"op": "reload"})
 	w.wait(".statusbar-item", "Redline: review 1")
+	w.openFile("a.txt") // a workbench that is closed at once may have forgotten its tabs
 	w.inView(".review-widget", "Change 1 of 1")
 	w.waitChat(".user", "Change two.")
 	w.waitChat(".proposal.open", "a.txt")

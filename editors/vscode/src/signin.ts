@@ -100,7 +100,7 @@ export class SignIn implements vscode.Disposable {
             item("vertex-ai", "A Google Cloud project, or an express key."),
             item("cloud-shell", "Where credentials come with the machine."),
           ],
-          { title: "Sign in to Redline", placeHolder: "How is the model reached?", matchOnDetail: true },
+          { ignoreFocusOut: true, title: "Sign in to Redline", placeHolder: "How is the model reached?", matchOnDetail: true },
         )
       )?.id;
     switch (method) {
@@ -154,7 +154,7 @@ export class SignIn implements vscode.Disposable {
         { id: "project", label: "Project and location", detail: "With application default credentials: gcloud auth application-default login" },
         { id: "express", label: "Express key", detail: "A key of Vertex AI's express mode; kept in this editor's secret storage." },
       ],
-      { title: "Vertex AI" },
+      { title: "Vertex AI", ignoreFocusOut: true },
     );
     if (how?.id === "project") {
       const project = await vscode.window.showInputBox({
