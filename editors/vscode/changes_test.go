@@ -124,6 +124,8 @@ func TestVSCodeChanges(t *testing.T) {
 	w.waitEditor("two")
 	w.click(`.notification-toast .monaco-button:has-text("Undo")`)
 	w.until(`![...document.querySelectorAll(".editor-instance .view-line")].some(l => l.textContent === "two")`)
+	// The new file comes back last; what is said of it all goes away by itself.
+	w.until(`document.querySelector('.tab.dirty[data-resource-name="new.md"]') || [...document.querySelectorAll(".notification-toast")].some(t => t.textContent.includes("as it was before"))`)
 	w.shot("7-undone")
 	w.run("File: Save All")
 	w.gone(".tab.dirty")
