@@ -56,6 +56,10 @@ func (s *Server) codeAction(_ context.Context, p *protocol.CodeActionParams) ([]
 		a.add("Redline: Send", "redline.send", map[string]any{"uri": u})
 		return a.list, nil
 	}
+	if id, ok := s.sessionAt(u, int(p.Range.Start.Line)); ok {
+		a.add("Redline: go on with this conversation", "redline.resume", map[string]any{"sessionId": id})
+		return a.list, nil
+	}
 	if !s.client.proposals {
 		s.reviewActions(&a, u, p.Range)
 	}

@@ -68,12 +68,7 @@ func (s *Server) commandOpenChat(context.Context, commandArgs) (any, error) {
 		return nil, err
 	}
 	key := workspace.Key(path)
-	s.mu.Lock()
-	if s.chats == nil {
-		s.chats = map[string]string{}
-	}
-	s.chats[key] = x.Info().ID
-	s.mu.Unlock()
+	s.setChat(key, x.Info().ID)
 
 	x.mu.Lock()
 	text := chatHead + x.talk.String()
@@ -258,6 +253,13 @@ func (s *Server) commandSend(_ context.Context, a commandArgs) (res any, err err
 	if err != nil {
 		return nil, err
 	}
+	x.mu.Lock()
+	idle := x.plain == nil
+	x.mu.Unlock()
+	if idle && cutOff(d.Text) {
+		s.goOnInChat(x, d)
+		return nil, rpc.Failed("this answer was cut off; write below the new last heading and send that")
+	}
 	t := s.newChatTurn(key)
 	t.head = "\n" + chatAnswer + "\n\n"
 	if !strings.HasSuffix(d.Text, "\n") {
@@ -306,6 +308,15 @@ func (s *Server) chatSession(key string) (*session, error) {
 	if x != nil {
 		return x, nil
 	}
+	if id := s.keptChat(key); id != "" {
+		x, err := s.resumable(s.root, id, "")
+		if err == nil {
+			s.setChat(key, id)
+			s.wentOn(s.root, x)
+			return x, nil
+		}
+		s.log.Info("the chat begins a new conversation", zap.Error(err))
+	}
 	x, err := s.currentSession()
 	if err != nil {
 		return nil, err
@@ -315,12 +326,7 @@ func (s *Server) chatSession(key string) (*session, error) {
 			return nil, err
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.chats == nil {
-		s.chats = map[string]string{}
-	}
-	s.chats[key] = x.Info().ID
+	s.setChat(key, x.Info().ID)
 	return x, nil
 }
 

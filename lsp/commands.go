@@ -30,6 +30,8 @@ var commands = map[string]func(*Server, context.Context, commandArgs) (any, erro
 	},
 	"redline.cancel":     (*Server).commandCancel,
 	"redline.newSession": (*Server).commandNewSession,
+	"redline.resume":     (*Server).commandResume,
+	"redline.sessions":   (*Server).commandSessions,
 	"redline.undo":       (*Server).commandUndo,
 	"redline.login":      (*Server).commandLogin,
 	"redline.logout":     (*Server).commandLogout,
@@ -50,6 +52,7 @@ type commandArgs struct {
 	Target     *Target         `json:"target"`
 	Reason     string          `json:"reason"`
 	QuestionID string          `json:"questionId"`
+	SessionID  string          `json:"sessionId"`
 }
 
 func (s *Server) executeCommand(ctx context.Context, p *protocol.ExecuteCommandParams) (any, error) {

@@ -21,6 +21,7 @@ type documents struct {
 	dir   string          // made when it is first needed
 	temp  bool            // dir is gone with the server
 	diffs []*diffDocument // that were shown, in that order
+	lists []string        // of conversations, that were shown
 }
 
 // folder returns where documents are kept.
@@ -61,6 +62,9 @@ func (s *Server) dropDocuments() {
 	default:
 		for _, x := range d.diffs {
 			_ = os.Remove(x.file)
+		}
+		for _, file := range d.lists {
+			_ = os.Remove(file)
 		}
 	}
 }

@@ -118,7 +118,7 @@ func (x *session) handOver(id string) {
 	}
 	next := left[0]
 	seen := int64(len(x.log.after(0)))
-	y, err := next.load(next.root, id)
+	y, err := next.load(next.root, id, true)
 	if err != nil {
 		next.log.Warn("a session of a window that is gone cannot go on here", zap.String("session", id), zap.Error(err))
 		return

@@ -75,7 +75,7 @@ func (s *Server) allSessions() []*session {
 func (s *Server) sessionResume(ctx context.Context, p *SessionResumeParams) (SessionInfo, error) {
 	x, err := s.session(p.SessionID)
 	if err != nil {
-		if x, err = s.load(ctx, strings.Clone(p.SessionID)); err != nil {
+		if x, err = s.load(ctx, strings.Clone(p.SessionID), true); err != nil {
 			return SessionInfo{}, err
 		}
 	}
@@ -95,8 +95,8 @@ func (s *Server) sessionResume(ctx context.Context, p *SessionResumeParams) (Ses
 }
 
 // load reads a session from the disk. Of several that want the same at the same time
-// one does it.
-func (s *Server) load(ctx context.Context, id string) (*session, error) {
+// one does it. direct says that its events go to the client.
+func (s *Server) load(ctx context.Context, id string, direct bool) (*session, error) {
 	for {
 		s.mu.Lock()
 		x, busy := s.sessions[id], s.loading[id]
@@ -104,7 +104,7 @@ func (s *Server) load(ctx context.Context, id string) (*session, error) {
 			busy = make(chan struct{})
 			s.loading[id] = busy
 			s.mu.Unlock()
-			x, err := s.loadOnce(id)
+			x, err := s.loadOnce(id, direct)
 			s.mu.Lock()
 			delete(s.loading, id)
 			s.mu.Unlock()
@@ -123,8 +123,8 @@ func (s *Server) load(ctx context.Context, id string) (*session, error) {
 	}
 }
 
-func (s *Server) loadOnce(id string) (*session, error) {
-	x := &session{direct: true, home: s}
+func (s *Server) loadOnce(id string, direct bool) (*session, error) {
+	x := &session{direct: direct, home: s}
 	opt, err := s.sessionOptions(x)
 	if err != nil {
 		return nil, err
@@ -148,6 +148,10 @@ func (s *Server) loadOnce(id string) (*session, error) {
 	}
 	for _, id := range order {
 		s.rememberClosed(newest[id])
+	}
+	if !direct {
+		x.retell(s, events)
+		s.adoptChats(x)
 	}
 	s.add(x)
 	return x, nil
@@ -192,7 +196,7 @@ func (s *Server) sessionFork(ctx context.Context, p *SessionForkParams) (Session
 		}
 		return SessionInfo{}, savedError(err)
 	}
-	x, err := s.load(ctx, id)
+	x, err := s.load(ctx, id, true)
 	if err != nil {
 		return SessionInfo{}, err
 	}

@@ -70,7 +70,10 @@ type Settings struct {
 	Model    string
 	MaxTurns int
 	Review   string // settings key redline.review
-	ReviewAt string // settings key redline.reviewAt: step or turn
+	// RestoreSession is the settings key redline.restoreSession: clients without a plugin
+	// go on with the last conversation of the folder.
+	RestoreSession bool
+	ReviewAt       string // settings key redline.reviewAt: step or turn
 	// KeepSessions is how many sessions of a folder are kept, and CheckpointBytes how
 	// much for checkpoints; 0: the defaults of the stores.
 	KeepSessions    int
@@ -261,6 +264,7 @@ func (s *Server) routes() *rpc.Router {
 	rpc.Handle(r, "initialize", rpc.Inline, s.initialize)
 	rpc.HandleNotify(r, "initialized", rpc.Inline, func(context.Context, *protocol.InitializedParams) error {
 		s.startLog()
+		s.background(s.welcome)
 		return nil
 	})
 	rpc.Handle(r, "shutdown", rpc.Inline, s.shutdown)

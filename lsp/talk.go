@@ -53,6 +53,8 @@ func (t *talk) said(s *Server, ev agent.Body) string {
 		return t.proposed(s, b.Proposal)
 	case agent.TurnEnded:
 		switch {
+		case b.Err != nil && b.Err.Error() == agent.ErrInterrupted.Error(): // as text, from the disk
+			return t.add("\n\n*" + wasCutOff + "*\n\n")
 		case b.Status == agent.Cancelled:
 			return t.add("\n\n*Cancelled.*\n\n")
 		case b.Err != nil:

@@ -46,6 +46,7 @@ type Config struct {
 	Proxy           string
 	Review          string        // redline.review
 	ReviewAt        string        // redline.reviewAt: step or turn
+	RestoreSession  bool          // redline.restoreSession
 	LogLevel        string        // redline.log.level
 	Provider        string        // redline.provider: gemini, the default, or openai
 	OpenAI          OpenAI        // redline.openai
@@ -381,6 +382,7 @@ var settings = map[string]func(*Config, any) error{
 	"redline.review": func(c *Config, v any) error {
 		return oneOf(&c.Review, v, "auto", "annotations", "message", "codeAction")
 	},
+	"redline.restoreSession":       func(c *Config, v any) error { return yesNo(&c.RestoreSession, v) },
 	"redline.reviewAt":             func(c *Config, v any) error { return oneOf(&c.ReviewAt, v, "step", "turn") },
 	"model.disableLoopDetection":   func(c *Config, v any) error { return yesNo(&c.AllowLoops, v) },
 	"model.compressionThreshold":   func(c *Config, v any) error { return share(&c.CompressAt, v) },
