@@ -52,8 +52,8 @@ func (s *Server) welcome(ctx context.Context) {
 	}
 	last := saved[0]
 	if n := s.leftOpen(last.ID); n > 0 && time.Since(last.Updated) < unfinishedFor && len(s.allSessions()) == 0 {
-		s.showMessage(ctx, protocol.MessageTypeInfo, fmt.Sprintf("Redline: %s still to be decided; %s brings back what was open",
-			counted(n, "change of last time is", "changes of last time are"), s.commandWord("redline.resume")))
+		s.showMessage(ctx, protocol.MessageTypeInfo, "Redline: "+counted(n, "change", "changes")+" of last time undecided; "+
+			s.commandWord("redline.resume")+" goes on there")
 	}
 }
 

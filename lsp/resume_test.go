@@ -83,7 +83,7 @@ func TestPlainResume(t *testing.T) {
 				e := lsptest.NewEditor(t, again(m, home, restore), lsptest.Options{Personality: &p, Root: root, Plain: true})
 				e.Open("main.go")
 				if !restore {
-					says(e, "1 change of last time is still to be decided", "redline.resume")
+					says(e, "1 change of last time undecided", "redline.resume")
 					if err := command(e, "resume"); err != nil {
 						t.Fatal(err)
 					}

@@ -228,7 +228,34 @@ func TestScenes(t *testing.T) {
 			h.redline(`ask {"text":"Shorter."}`)
 			h.See("Redline proposes:")
 		}
-		h.Tmux("send-keys", "Escape")
+		// It dies again, with a change undecided: that one comes back, and counts.
+		if version != "25.01" {
+			h.Keys("Escape")
+			h.See("Redline: 1 change in main.go")
+		}
+		h.open("note.txt", 1)
+		kill(t, h, "redline")
+		opened = h.sent("textDocument/didOpen")
+		h.command("lsp-restart")
+		h.See("Redline: 1 change of last time undecided")
+		keep(h, "restarted")
+		h.redline("resume")
+		if version != "25.01" {
+			h.See("Redline proposes:")
+			keep(h, "resumed")
+			h.Keys("Escape")
+		}
+		h.See("Redline: 1 change in main.go")
+		h.open("main.go", 11)
+		h.act("accept this hunk")
+		h.See(`fmt.Println("tschüs", name)`)
+		// The earlier conversation is in the list, and goes on from there.
+		h.redline("sessions")
+		h.See("- Shorter. · just now · 1 prompt · the current one")
+		h.Text("/3 prompts")
+		h.Keys("Enter")
+		h.act("go on with this conversation")
+		h.See("Redline: goes on with “greet in German, and politely” (3 prompts)")
 	})
 }
 
