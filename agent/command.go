@@ -136,7 +136,7 @@ func (s *Session) approveCommand(ctx context.Context, t *turn, c *call, cmd *too
 	}
 	mode, _ := s.settings()
 	asked := c.guarded.ask != "" && (c.guarded.always || shell.Policy{Allow: consented}.Decide(cmd.Line).Confirm)
-	if !asked && (mode == ModeYolo || !d.Confirm) {
+	if !asked && (mode == ModeYolo && !d.Suspected || !d.Confirm) {
 		return nil
 	}
 	if c.guarded.ask != "" {

@@ -18,6 +18,9 @@ type command struct {
 	unsafe string // why no prefix can allow it, if so
 	wraps  bool   // it runs what its arguments say
 	script bool   // a shell that runs the script named by its first argument
+	// program says that it is an interpreter whose first argument names the program, inline that what it runs is in
+	// options or on its standard input: no prefix is offered that would let it run anything.
+	program, inline bool
 }
 
 // begins reports whether the command begins with the words.
@@ -57,13 +60,33 @@ func (c command) mentions(words []string) bool {
 	return n == len(words)
 }
 
+// hides reports whether what the command runs cannot be told from the line: its name is computed, or it is a wrapper
+// whose arguments are, or a shell that reads what it runs.
+func (c command) hides() bool {
+	if len(c.words) == 0 || !c.words[0].static {
+		return true
+	}
+	if !c.wraps {
+		return false
+	}
+	if path.Base(c.words[0].text) == "git" {
+		return true // an alias in its configuration may be anything
+	}
+	for _, w := range c.words[1:] {
+		if !w.static {
+			return true
+		}
+	}
+	return shells[path.Base(c.words[0].text)] && len(c.words) < 3
+}
+
 // withSubcommands lists the tools whose first argument says what they do, so that allowing the name alone would allow
 // far more than was asked for.
-var withSubcommands = set("git go cargo npm pnpm yarn bun deno docker podman kubectl helm terraform aws gcloud az gh apt apt-get brew pip pip3 uv poetry systemctl dotnet mvn gradle make bundle rails composer flutter dart swift rustup nix bazel")
+var withSubcommands = set("git go cargo npm pnpm yarn bun deno docker podman kubectl helm terraform aws gcloud az gh apt apt-get brew pip pip3 uv poetry systemctl dotnet mvn gradle make bundle rails composer flutter dart swift rustup nix bazel npx bunx uvx pipx")
 
 // prefix is the prefix to offer for allowing commands like this one.
 func (c command) prefix() string {
-	if len(c.words) > 1 && (c.script || withSubcommands[c.words[0].text]) {
+	if len(c.words) > 1 && (c.script || c.program || withSubcommands[c.words[0].text]) {
 		if sub := c.words[1]; sub.static && sub.text != "" && !strings.HasPrefix(sub.text, "-") && !strings.ContainsAny(sub.text, " \t\n") {
 			return c.words[0].text + " " + sub.text
 		}
@@ -84,16 +107,9 @@ var (
 	wrappers = set(`eval exec source . xargs env sudo doas su command builtin nohup nice ionice chrt taskset timeout
 		stdbuf setsid watch trap parallel strace ltrace gdb script chroot unshare nsenter firejail bwrap flock busybox
 		toybox ssh time alias unalias enable hash set shopt bind complete export unset typeset declare local readonly
-		let mapfile readarray read getopts fc coproc expect runuser pkexec start-stop-daemon entr`)
+		let mapfile readarray read getopts fc coproc expect runuser pkexec start-stop-daemon entr
+		read compgen sg newgrp setpriv systemd-run at batch crontab screen tmux unbuffer rlwrap fakeroot proot prlimit numactl valgrind perf`)
 	shells = set("sh bash dash ash zsh ksh mksh fish csh tcsh rbash pwsh powershell cmd nu xonsh elvish")
-	// running are the arguments of otherwise harmless commands that make them run or write something.
-	running = map[string]map[string]bool{
-		"find":   set("-exec -execdir -ok -okdir -delete -fprint -fprint0 -fprintf -fls"),
-		"printf": set("-v"),
-		"test":   set("-v -R"),
-		"[":      set("-v -R"),
-		"wait":   set("-p"),
-	}
 )
 
 // classify fills in what the name of the command and its arguments say about it.
@@ -115,16 +131,17 @@ func (c *command) classify(plain bool) {
 		}
 		c.wraps = true
 		c.unsafe = base + " runs other commands"
-	case running[base] != nil:
-		for _, w := range c.words[1:] {
-			if !w.static || running[base][w.text] || base == "printf" && strings.HasPrefix(w.text, "-v") {
-				c.unsafe = "an argument of " + base + " may run or write something"
-				c.wraps = true
-				break
-			}
-		}
 	case first.text == "":
 		c.unsafe = "the name of a command is empty"
+	}
+	if c.unsafe == "" {
+		if c.unsafe = c.argumentRisk(base); c.unsafe != "" {
+			c.wraps = true
+		}
+	}
+	if interpreters.MatchString(base) {
+		c.program = len(c.words) > 1 && c.words[1].static && !strings.HasPrefix(c.words[1].text, "-") && c.words[1].text != ""
+		c.inline = !c.program
 	}
 	if c.unsafe == "" && !plain {
 		c.unsafe = "the name of a command is quoted: " + c.name

@@ -27,6 +27,11 @@ func parse(line string) (s script, err error) {
 		return s, fmt.Errorf("the command is longer than %d KB", maxLine>>10)
 	case strings.IndexByte(line, 0) >= 0:
 		return s, errors.New("the command contains a null character")
+	case strings.IndexByte(line, '\r') >= 0:
+		// The parser takes \r\n for a line end, bash takes the \r for text: they part after "ls \<CR><LF>".
+		return s, errors.New("the command contains a carriage return, which bash takes for text; end lines with a line feed alone")
+	case oddlyJoined(line):
+		return s, errors.New("the command joins lines with a backslash in an odd place; put a space before it, and no # in the line")
 	case nesting(line) > maxNesting:
 		return s, fmt.Errorf("the command is nested more than %d deep", maxNesting)
 	}
@@ -42,6 +47,26 @@ func parse(line string) (s script, err error) {
 	}
 	syntax.Walk(file, s.visit)
 	return s, nil
+}
+
+// oddlyJoined reports whether a line has a backslash before a line feed, or as its last character, where bash and the
+// parser part: in a comment, which ends at the line feed for bash, between $ and ( in quotes, after another backslash.
+// With a blank before it and no # anywhere they agree.
+func oddlyJoined(line string) bool {
+	if strings.HasSuffix(line, `\`) {
+		return true
+	}
+	comment := strings.Contains(line, "#")
+	for rest := line; ; {
+		i := strings.Index(rest, "\\\n")
+		if i < 0 {
+			return false
+		}
+		if comment || i == 0 || rest[i-1] != ' ' && rest[i-1] != '\t' {
+			return true
+		}
+		rest = rest[i+2:]
+	}
 }
 
 // nesting is an upper bound of how deep anything in the line nests: quotes are not looked at, and what is not closed
@@ -135,6 +160,9 @@ func (s *script) reject(why string) {
 
 // checkKind rejects the kinds of commands that are more than ways to combine others.
 func (s *script) checkKind(cmd syntax.Command) {
+	if t, ok := cmd.(*syntax.TimeClause); ok && t.Stmt == nil {
+		s.reject("time is a command of its own here") // after a | it is no word of the shell's
+	}
 	switch cmd.(type) {
 	case nil, *syntax.CallExpr, *syntax.IfClause, *syntax.WhileClause, *syntax.ForClause, *syntax.CaseClause,
 		*syntax.Block, *syntax.Subshell, *syntax.BinaryCmd, *syntax.TimeClause, *syntax.DeclClause:

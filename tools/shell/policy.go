@@ -20,6 +20,9 @@ type Decision struct {
 	Confirm bool
 	// Blocked says that the line must not run at all. Confirm is set as well.
 	Blocked bool
+	// Suspected says that a denied command may be in the line without standing there plainly: to be asked for in every
+	// mode. Confirm is set as well.
+	Suspected bool
 	// Reason says in a few words why, for the user: "rm is not allowed yet".
 	Reason string
 	// Roots is the name of each command in the line, at any depth, in order, as it is written. It is nil when the line
@@ -36,12 +39,11 @@ type Decision struct {
 func (p Policy) Decide(line string) (d Decision) {
 	s, err := parse(line)
 	if err != nil {
-		return Decision{Confirm: true, Reason: err.Error()}
+		return Decision{Confirm: true, Suspected: len(p.Deny) > 0, Reason: err.Error()}
 	}
-	denied := false
 	if p.AllowAll {
 		defer func() {
-			if d.Confirm && !denied {
+			if d.Confirm && !d.Blocked && !d.Suspected {
 				d.Confirm, d.Reason = false, ""
 			}
 		}()
@@ -50,8 +52,8 @@ func (p Policy) Decide(line string) (d Decision) {
 	for _, c := range s.commands {
 		d.Roots = append(d.Roots, c.name)
 		if deny, hard := p.denies(c, 0); deny != "" {
-			denied = true
 			d.Confirm = true
+			d.Suspected = d.Suspected || !hard
 			if hard {
 				d.Blocked = true
 				d.Reason = deny + " is denied"
@@ -62,13 +64,18 @@ func (p Policy) Decide(line string) (d Decision) {
 		if c.unsafe != "" && why == "" {
 			why = c.unsafe
 		}
+		if len(p.Deny) > 0 && c.hides() {
+			d.Suspected = true
+		}
 	}
 	if len(s.commands) == 0 && why == "" {
 		why = "there is no command in it"
 	}
 	if why == "" {
+		inline := false
 		for _, c := range s.commands {
 			prefix := c.prefix()
+			inline = inline || c.inline
 			if !slices.Contains(d.Prefixes, prefix) {
 				d.Prefixes = append(d.Prefixes, prefix)
 			}
@@ -76,6 +83,9 @@ func (p Policy) Decide(line string) (d Decision) {
 				d.Confirm = true
 				d.Reason = prefix + " is not allowed yet"
 			}
+		}
+		if inline {
+			d.Prefixes = nil
 		}
 		return d
 	}
