@@ -48,28 +48,30 @@ type serverExt struct {
 	Methods    []string `json:"methods"`
 }
 
-// clientExt is what a client that knows us declares; an absent marker is nil.
+// clientExt is what a client that knows us declares under
+// capabilities.experimental.redline. Markers are objects; what is absent is not used.
 type clientExt struct {
 	Version   int              `json:"version"`
-	Proposals *json.RawMessage `json:"proposals"`
-	Approve   *json.RawMessage `json:"approve"`
-	Ask       *json.RawMessage `json:"ask"`
+	Proposals *proposalsExt    `json:"proposals,omitempty"`
+	Approve   *json.RawMessage `json:"approve,omitempty"`
+	Ask       *json.RawMessage `json:"ask,omitempty"`
 	// Trusted is the editor's own word on whether the user trusts the workspace, as
 	// VS Code's workspace trust has it. Without it the user is asked where it matters.
 	// When it changes, the editor calls agent/trust/set.
-	Trusted *bool     `json:"trusted"`
-	Editor  editorExt `json:"editor"`
+	Trusted *bool     `json:"trusted,omitempty"`
+	Editor  editorExt `json:"editor,omitzero"`
 }
 
-// editorExt is what the client can tell of what the editor knows.
+// editorExt is what the client can tell of what the editor knows: each member is the
+// marker for the request editor/NAME.
 type editorExt struct {
-	Save        *json.RawMessage `json:"save"`
-	Diagnostics *json.RawMessage `json:"diagnostics"`
-	Definition  *json.RawMessage `json:"definition"`
-	References  *json.RawMessage `json:"references"`
-	Symbols     *json.RawMessage `json:"symbols"`
-	Hover       *json.RawMessage `json:"hover"`
-	Rename      *json.RawMessage `json:"rename"`
+	Save        *json.RawMessage `json:"save,omitempty"`
+	Diagnostics *json.RawMessage `json:"diagnostics,omitempty"`
+	Definition  *json.RawMessage `json:"definition,omitempty"`
+	References  *json.RawMessage `json:"references,omitempty"`
+	Symbols     *json.RawMessage `json:"symbols,omitempty"`
+	Hover       *json.RawMessage `json:"hover,omitempty"`
+	Rename      *json.RawMessage `json:"rename,omitempty"`
 }
 
 // Empty is a request or answer without content.
@@ -204,6 +206,7 @@ type ProposalResolveParams struct {
 	ProposalID string         `json:"proposalId"`
 	Rev        int            `json:"rev"`
 	Decisions  []HunkDecision `json:"decisions"`
+	Brief      bool           `json:"brief,omitempty"` // the answer needs no files, edit and diff
 }
 
 // Validate reports what is missing.
@@ -222,6 +225,7 @@ func (p *ProposalResolveParams) Validate() error {
 type ProposalRevertParams struct {
 	ProposalID string   `json:"proposalId"`
 	Targets    []Target `json:"targets,omitempty"`
+	Brief      bool     `json:"brief,omitempty"` // the answer needs no files, edit and diff
 }
 
 // Validate reports what is missing.
@@ -279,7 +283,8 @@ type ProposalList struct {
 	Proposals []*Proposal `json:"proposals"`
 }
 
-// Proposal is a set of changes under review.
+// Proposal is a set of changes under review. In a brief answer it has no files, edit and
+// diff; the events before the answer have told of them.
 type Proposal struct {
 	ProposalID string                  `json:"proposalId"`
 	Rev        int                     `json:"rev"`
@@ -290,8 +295,8 @@ type Proposal struct {
 	State      string                  `json:"state"`
 	Auto       bool                    `json:"auto,omitempty"` // applied without a question, as in mode autoEdit
 	Files      []ProposalFile          `json:"files"`
-	Edit       *protocol.WorkspaceEdit `json:"edit"` // what is still undecided, ready to preview
-	Diff       string                  `json:"diff"` // the same, as a unified diff
+	Edit       *protocol.WorkspaceEdit `json:"edit,omitempty"` // what is still undecided, ready to preview
+	Diff       string                  `json:"diff"`           // the same, as a unified diff
 }
 
 // ProposalFile is one file of a proposal.

@@ -75,7 +75,7 @@ const slow = time.Second
 func (x *session) tellFollowers(ev agent.Event) {
 	for _, v := range slices.Clone(x.followers) {
 		ctx, cancel := context.WithTimeout(v.root, slow)
-		err := v.conn.Notify(ctx, methodEvent, v.encoder().event(ev))
+		err := v.conn.Notify(ctx, methodEvent, v.wireEvent(ev))
 		cancel()
 		if err != nil { // it can resume when it is well again
 			v.log.Debug("a window does not follow any more", zap.Error(err))
@@ -89,7 +89,7 @@ func (s *Server) followSession(ctx context.Context, x *session, after int64) err
 	x.follow.Lock()
 	defer x.follow.Unlock()
 	for _, ev := range x.log.after(after) {
-		if err := s.conn.Notify(ctx, methodEvent, s.encoder().event(ev)); err != nil {
+		if err := s.conn.Notify(ctx, methodEvent, s.wireEvent(ev)); err != nil {
 			return err
 		}
 	}
@@ -128,7 +128,7 @@ func (x *session) handOver(id string) {
 		return
 	}
 	for _, ev := range y.log.after(seen) {
-		_ = next.conn.Notify(next.root, methodEvent, next.encoder().event(ev)) // a broken connection ends by itself
+		_ = next.conn.Notify(next.root, methodEvent, next.wireEvent(ev)) // a broken connection ends by itself
 	}
 	for _, v := range left[1:] {
 		_ = v.followSession(v.root, y, seen)

@@ -88,6 +88,7 @@ func declared(p *protocol.InitializeParams) client {
 	if len(caps.Experimental) > 0 && json.Unmarshal(caps.Experimental, &exp) == nil && exp.Redline != nil {
 		c.knowsUs = true
 		c.proposals = exp.Redline.Proposals != nil
+		c.changes = c.proposals && exp.Redline.Proposals.Changes != nil
 		c.ask = exp.Redline.Ask != nil
 		c.approve = exp.Redline.Approve != nil
 		c.trusted = exp.Redline.Trusted

@@ -68,7 +68,17 @@ func (s *Server) proposalResolve(ctx context.Context, p *ProposalResolveParams) 
 		return nil, err
 	}
 	s.syncSession(rv.session)
-	return s.encoder().proposal(rv.current()), nil
+	return s.resolved(rv.current(), p.Brief), nil
+}
+
+// resolved returns p for the answer to a request that changed it.
+func (s *Server) resolved(p *workspace.Proposal, brief bool) *Proposal {
+	if !brief {
+		return s.encoder().proposal(p)
+	}
+	short := *p
+	short.Files = nil
+	return s.encoder().files(&short)
 }
 
 // openProposals returns the newest states of the proposals with undecided hunks.

@@ -92,6 +92,7 @@ var events = map[string]event{
 	"tool/updated":       {"How far a tool call has come; each one replaces the one before.", evTool{}},
 	"tool/output":        {"A piece of what a running command prints.", evToolOutput{}},
 	"proposal/updated":   {"A proposal as it is now.", evProposal{}},
+	"proposal/changed":   {"What has changed in a proposal since the last event about it; to clients with the capability proposals.changes.", evProposalChanged{}},
 	"checkpoint/created": {"A checkpoint was made.", evCheckpoint{}},
 	"plan/updated":       {"The model's plan; each one replaces the one before.", evPlan{}},
 	"usage/updated":      {"What the session has used so far.", evUsage{}},
@@ -143,6 +144,7 @@ func TestReference(t *testing.T) {
 	r.defs["EventParams"].Properties["event"] = &jsonschema.Schema{Ref: "#/$defs/Event"}
 	r.defs["Event"] = &jsonschema.Schema{Description: "Something that happened in a session.", OneOf: event}
 	doc["clientRequests"], doc["serverRequests"] = requests, server
+	doc["clientCapabilities"] = r.ref(reflect.TypeFor[clientExt]())
 	doc["serverNotifications"] = map[string]any{methodEvent: map[string]any{"description": "Everything that happens, in order and without a gap.", "params": r.ref(reflect.TypeFor[EventParams]())}}
 	doc["$defs"] = r.defs
 	var out bytes.Buffer
@@ -386,6 +388,7 @@ func (r *reference) markdown(names []string) []byte {
 		}
 		return "as said"
 	}
+	fmt.Fprintf(&b, "\n## Capabilities of the client\n\n`capabilities.experimental.redline` of `initialize` is %s; a client that sends none of it is served as one without a plugin.\n", mention(r.ref(reflect.TypeFor[clientExt]())))
 	fmt.Fprintf(&b, "\n## Requests of the client\n\n| method | params | result | |\n|---|---|---|---|\n")
 	routes := (&Server{}).routes()
 	for _, m := range names {

@@ -24,7 +24,7 @@ func (s *Server) proposalRevert(ctx context.Context, p *ProposalRevertParams) (*
 		return nil, err
 	}
 	s.syncSession(rv.session)
-	return s.encoder().proposal(rv.current()), nil
+	return s.resolved(rv.current(), p.Brief), nil
 }
 
 // revert has targets of a proposal taken back by whoever owns it: its review as long

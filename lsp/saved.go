@@ -85,13 +85,24 @@ func (s *Server) sessionResume(ctx context.Context, p *SessionResumeParams) (Ses
 		}
 		return wireInfo(x.Info()), nil
 	}
-	for _, ev := range x.log.after(p.AfterSeq) {
-		if err := s.conn.Notify(ctx, methodEvent, s.encoder().event(ev)); err != nil {
-			return SessionInfo{}, err
-		}
+	if err := s.replay(ctx, x, p.AfterSeq); err != nil {
+		return SessionInfo{}, err
 	}
 	x.ReopenSaved(s.root)
 	return wireInfo(x.Info()), nil
+}
+
+// replay sends the events of a session of this window after a number; what happens
+// meanwhile comes after them.
+func (s *Server) replay(ctx context.Context, x *session, after int64) error {
+	x.follow.Lock()
+	defer x.follow.Unlock()
+	for _, ev := range x.log.after(after) {
+		if err := s.conn.Notify(ctx, methodEvent, s.wireEvent(ev)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // load reads a session from the disk. Of several that want the same at the same time

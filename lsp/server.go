@@ -175,8 +175,9 @@ type Server struct {
 	order     []string
 	proposals map[string]*review
 	settled   []string // the proposals whose review is over, in that order
-	login     *login   // that is waiting; nil when none is
-	logins    int      // there have been
+	told      told
+	login     *login // that is waiting; nil when none is
+	logins    int    // there have been
 	docs      documents
 	chats     map[string]string // session of each chat document, by its key
 	questions []*question       // that clients without a plugin are asked now
@@ -203,6 +204,7 @@ type client struct {
 	name        string // of the editors that need something of their own, as below
 	knowsUs     bool   // capabilities.experimental.redline is there
 	proposals   bool   // it reviews with agent/proposal/resolve
+	changes     bool   // it takes proposal/changed
 	annotations bool   // workspaceEdit.changeAnnotationSupport
 	editor      editorExt
 	create      bool  // workspaceEdit.resourceOperations has create

@@ -108,7 +108,7 @@ func (s *Server) emit(x *session, ev agent.Event) {
 		s.remember(p.Proposal)
 	}
 	if x.direct || s.client.knowsUs {
-		if err := s.conn.Notify(s.root, methodEvent, s.encoder().event(ev)); err != nil && !errors.Is(err, rpc.ErrClosed) {
+		if err := s.conn.Notify(s.root, methodEvent, s.wireEvent(ev)); err != nil && !errors.Is(err, rpc.ErrClosed) {
 			s.log.Warn("event not sent", zap.Error(err), zap.Int64("seq", ev.Seq))
 		}
 	}

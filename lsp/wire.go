@@ -56,6 +56,13 @@ func (e *encoder) live(f *workspace.FileChange) (string, *int32) {
 }
 
 func (e *encoder) proposal(p *workspace.Proposal) *Proposal {
+	out := e.files(p)
+	e.preview(out, p)
+	return out
+}
+
+// files returns the wire form of p without what can be made of it.
+func (e *encoder) files(p *workspace.Proposal) *Proposal {
 	out := &Proposal{
 		ProposalID: p.ID, Rev: p.Rev, SessionID: p.SessionID, TurnID: p.TurnID, CallIDs: p.CallIDs,
 		Title: p.Title, State: string(p.State), Auto: p.Auto, Files: []ProposalFile{},
@@ -87,11 +94,15 @@ func (e *encoder) proposal(p *workspace.Proposal) *Proposal {
 		}
 		out.Files = append(out.Files, file)
 	}
+	return out
+}
+
+// preview adds to the wire form of p what is undecided, as an edit and as a diff.
+func (e *encoder) preview(out *Proposal, p *workspace.Proposal) {
 	pending := func(h *workspace.Hunk) bool { return h.State == workspace.Pending }
 	edit := e.edit(p, pending)
 	out.Edit = &edit
 	out.Diff = e.unified(p, pending)
-	return out
 }
 
 // unified returns the hunks that keep allows as a unified diff on the current texts.

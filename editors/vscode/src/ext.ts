@@ -216,6 +216,7 @@ export type Event =
   | ({ type: "tool/updated" } & ToolUpdate)
   | { type: "tool/output"; callId: string; text: string }
   | { type: "proposal/updated"; proposal: Proposal }
+  | { type: "proposal/changed" } // only with the capability proposals.changes
   | { type: "checkpoint/created"; checkpoint: Checkpoint }
   | { type: "plan/updated"; entries: PlanEntry[] }
   | { type: "usage/updated"; usage: Usage }
