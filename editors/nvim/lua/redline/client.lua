@@ -80,6 +80,9 @@ local function watch()
     desc = 'Redline: tell the server of the buffer',
     callback = function(args)
       M.attach(args.buf)
+      if args.event == 'BufModifiedSet' then
+        return -- it looks as before
+      end
       vim.schedule(function()
         if vim.api.nvim_buf_is_valid(args.buf) then
           require('redline.marks').refresh(args.buf)
@@ -100,7 +103,7 @@ local function capabilities()
   caps.experimental = vim.tbl_extend('force', caps.experimental or {}, {
     redline = {
       version = 1,
-      proposals = marker(),
+      proposals = { changes = marker() },
       approve = marker(),
       ask = marker(),
       editor = {

@@ -12,7 +12,10 @@ local api = vim.api
 local ns = api.nvim_create_namespace('redline.review')
 
 ---@class redline.Drawn
+---@field h redline.Hunk
 ---@field hunk table the wire's hunk as it was drawn
+---@field i integer the how manieth of the buffer it is
+---@field n integer and of how many
 ---@field busy boolean
 ---@field label? string
 ---@field place integer the mark at the hunk's first line, or at the last line of the buffer
@@ -59,7 +62,7 @@ M.lines_of = paint.lines_of
 ---@return integer
 function M.height(hunk)
   if hunk.state == 'pending' then
-    return #paint.lines_of(hunk.oldText)
+    return paint.count(hunk.oldText)
   end
   local r = hunk.range
   return r['end'].line - r.start.line + (r['end'].character > 0 and 1 or 0)
@@ -175,8 +178,8 @@ local function forget(buf, d)
   end
 end
 
-local function label(buf, h, d, i, n, row)
-  local parts = { ('redline %d/%d'):format(i, n), paint.operation(h.file, h.hunk) }
+local function label(buf, h, d, row)
+  local parts = { ('redline %d/%d'):format(d.i, d.n), paint.operation(h.file, h.hunk) }
   if #h.hunk.oldText + #h.hunk.newText > 400 then
     parts[#parts + 1] = paint.counts(h.hunk) -- it does not fit the eye
   end
@@ -334,12 +337,12 @@ function M.refresh(buf, hunks)
     if d.ids and (anew or not wanted or not same_hunk(d.hunk, h.hunk)) then
       erase(buf, d)
     end
-    d.hunk, d.busy = h.hunk, busy
+    d.h, d.hunk, d.busy, d.i, d.n = h, h.hunk, busy, i, #hunks
     if wanted and not d.ids then
       d.ids = draw(buf, h, first, look)
     end
     if wanted then
-      label(buf, h, d, i, #hunks, row)
+      label(buf, h, d, row)
     elseif d.label_id then
       api.nvim_buf_del_extmark(buf, ns, d.label_id)
       d.label, d.label_id = nil, nil
@@ -350,6 +353,21 @@ function M.refresh(buf, hunks)
     forget(buf, d)
   end
   s.drawn = drawn
+end
+
+--- Draws whether hunks of a proposal are on their way into a buffer, where nothing else
+--- has changed.
+---@param buf integer
+---@param p table
+function M.busy(buf, p)
+  for _, d in pairs(shown[buf] and shown[buf].drawn or {}) do
+    if d.h.proposal.proposalId == p.proposalId then
+      d.h.proposal, d.busy = p, p.state == 'applying'
+      if d.label_id then
+        label(buf, d.h, d, api.nvim_buf_get_extmark_by_id(buf, ns, d.place, {})[1])
+      end
+    end
+  end
 end
 
 --- Where a hunk stands in a buffer now, also before the server has said so.

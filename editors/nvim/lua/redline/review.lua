@@ -7,6 +7,10 @@ local api = vim.api
 
 -- The proposals with undecided hunks, by ID, and when each came.
 local open, order, came = {}, {}, 0
+-- The newest states of those that are not settled, by ID: changes are told since them.
+local newest = {}
+-- Those on which decisions are under way: how many, and the newest state, by ID.
+local deciding = {}
 -- Proposals the user was told of.
 local announced = {}
 
@@ -165,13 +169,17 @@ end
 
 --- Shows what there is in the files of a proposal, and in the lists.
 ---@param p table
-function M.show(p)
+---@param before? table the proposal as it was shown: files that it shares are not looked at
+function M.show(p, before)
   local marks = require('redline.marks')
   local bufs = buffers()
-  for _, f in ipairs(p.files) do
+  for i, f in ipairs(p.files) do
+    local same = before and before.files[i] == f
     for _, uri in ipairs({ f.uri, f.newUri }) do
       local b = bufs[vim.uri_to_fname(uri)]
-      if b then
+      if b and same then
+        marks.busy(b, p)
+      elseif b then
         marks.refresh(b)
       end
     end
@@ -240,13 +248,41 @@ local function show_later(id)
   moved[id] = true
 end
 
+--- Takes what has changed in a proposal.
+---@param c table ProposalChange
+---@param replayed? boolean it is told again, of an earlier time
+function M.change(c, replayed)
+  local p = newest[c.proposalId]
+  if p and p.rev == c.since then
+    local now, only = require('redline.changes').apply(p, c)
+    return M.update(now, replayed, only)
+  end
+  if p and p.rev >= c.rev then
+    return
+  end
+  -- The state it is since was never told here.
+  client.request('agent/proposal/get', { proposalId = c.proposalId }, function(err, now)
+    if now then
+      M.update(now, replayed and not is_open(now))
+    elseif err then
+      vim.notify('Redline: ' .. err.message, vim.log.levels.WARN)
+    end
+  end)
+end
+
 --- Takes a proposal's newest state.
 ---@param p table
 ---@param replayed? boolean it is told again, of an earlier time
-function M.update(p, replayed)
-  local before = open[p.proposalId]
-  if before and before.rev > p.rev then
+---@param only? boolean nothing but lines of hunks has changed; nil: that is not known
+function M.update(p, replayed, only)
+  local id = p.proposalId
+  local before = open[id]
+  if newest[id] and newest[id].rev > p.rev or before == p then
     return
+  end
+  newest[id] = is_open(p) and p or nil
+  if deciding[id] then
+    deciding[id].now = p
   end
   if is_open(p) and not p.auto then
     if not before then
@@ -263,10 +299,10 @@ function M.update(p, replayed)
   if replayed then
     return -- shown when all has been told, by flush
   end
-  if before and open[p.proposalId] and only_moved(before, p) then
+  if before and open[id] and (only or only == nil and only_moved(before, p)) then
     return show_later(p.proposalId)
   end
-  M.show(p)
+  M.show(p, before)
   if p.state == 'open' then
     announce(p)
   end
@@ -285,7 +321,7 @@ end
 --- Forgets what is under review; the server is gone.
 function M.clear()
   local all = open
-  open, announced = {}, {}
+  open, announced, newest, deciding = {}, {}, {}, {}
   for _, p in pairs(all) do
     M.show(p)
   end
@@ -362,10 +398,12 @@ local stale = -32801
 ---@param decisions {target: table|string, decision: string, newText?: string, reason?: string}[]
 ---@param fn? fun(err?: table, p?: table) takes the errors, which are else shown
 function M.resolve(p, decisions, fn)
-  local tries = 0
+  local tries, id = 0, p.proposalId
+  local d = deciding[id] or { n = 0 }
+  deciding[id], d.n = d, d.n + 1
   local function send(rev)
     tries = tries + 1
-    client.request('agent/proposal/resolve', { proposalId = p.proposalId, rev = rev, decisions = decisions }, function(err, now)
+    client.request('agent/proposal/resolve', { proposalId = id, rev = rev, decisions = decisions, brief = true }, function(err, now)
       if err and err.code == stale then
         local current = err.data and err.data.proposal
         if current and tries < 5 and is_open(current) and same(p, current, decisions) then
@@ -375,10 +413,18 @@ function M.resolve(p, decisions, fn)
           M.update(current)
         end
       end
+      d.n = d.n - 1
+      if d.n == 0 and deciding[id] == d then
+        deciding[id] = nil
+      end
+      if now and #now.files == 0 then
+        now = d.now or p -- the answer is brief: the events before it have told
+      elseif now then
+        M.update(now)
+      end
       if err and not fn then
         vim.notify('Redline: ' .. err.message, vim.log.levels.WARN)
       elseif now then
-        M.update(now)
         M.told(p, now, decisions[1].decision)
       end
       if fn then

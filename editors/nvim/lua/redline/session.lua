@@ -307,12 +307,14 @@ function M.event(p)
     s.model = ev.model
   elseif t == 'proposal/updated' then
     require('redline.review').update(ev.proposal, s.replaying)
+  elseif t == 'proposal/changed' then
+    require('redline.review').change(ev.change, s.replaying)
   end
   require('redline.chat').event(s, ev, p.turnId)
   if t == 'turn/ended' then
     M.ended(s, ev)
   end
-  if s.state ~= before or t == 'proposal/updated' then
+  if s.state ~= before or vim.startswith(t, 'proposal/') then
     M.changed()
   end
 end
