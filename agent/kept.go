@@ -37,8 +37,8 @@ type kept struct {
 	// Of a turn that has not ended.
 	running   string
 	message   *Message // its prompt, until it is in the history
-	steers    []string // messages into the turn that the session had not taken
-	taken     []string // that it had, but are not in the history
+	steers    []Message // messages into the turn that the session had not taken
+	taken     []Message // that it had, but are not in the history
 	step      []string // calls of the last step, in order
 	last      map[string]ToolUpdated
 	staged    *workspace.Proposal
@@ -89,7 +89,10 @@ func (k *kept) take(line int, r record) {
 		clear(k.last)
 		k.turns = append(k.turns, keptTurn{id: r.Turn, line: line})
 	case recSteer:
-		k.steers = append(k.steers, r.Text)
+		if r.Message == nil {
+			r.Message = &Message{Text: r.Text}
+		}
+		k.steers = append(k.steers, *r.Message)
 	case recEvent:
 		k.event(r)
 	case recHistory:
@@ -173,9 +176,10 @@ func (k *kept) event(r record) {
 			}
 		}
 	case UserMessage:
-		if i := slices.Index(k.steers, b.Text); i >= 0 && !strings.HasSuffix(b.MessageID, ".u") {
+		i := slices.IndexFunc(k.steers, func(m Message) bool { return m.Text == b.Text })
+		if i >= 0 && !strings.HasSuffix(b.MessageID, ".u") {
+			k.taken = append(k.taken, k.steers[i])
 			k.steers = slices.Delete(k.steers, i, i+1)
-			k.taken = append(k.taken, b.Text)
 		}
 	case UsageUpdated:
 		k.info.Usage = b.Usage

@@ -179,8 +179,8 @@ func (s *Session) mend(k *kept) {
 		s.Note(stillOpen(p))
 	}
 	s.answerAll(k)
-	for _, text := range slices.Concat(k.taken, k.steers) {
-		s.history.AddUser(model.Text(text))
+	for _, msg := range slices.Concat(k.taken, k.steers) {
+		s.history.AddUser(msg.parts(s.opt.Workspace.Snapshot())...)
 	}
 	s.keepHistory()
 	for _, id := range k.step {

@@ -196,7 +196,7 @@ type turn struct {
 	done   chan struct{}
 
 	// Guarded by Session.mu.
-	steer   []string // messages for the next step
+	steer   []Message // for the next step
 	closing bool     // no further message is taken
 
 	generator model.ContentGenerator // what the turn talks to, once it has it
@@ -380,25 +380,30 @@ func (s *Session) start(ctx context.Context, msg Message) (t *turn, err error) {
 	return t, nil
 }
 
-// Steer adds a message to the running turn; the model gets it with its next step.
-func (s *Session) Steer(text string) (turnID string, err error) {
-	if turnID, err = s.addSteer(text); err == nil {
-		s.kept.put(record{T: recSteer, Turn: turnID, Text: text})
+// Steer adds a message to the running turn; the model gets it, with what is attached,
+// with its next step.
+func (s *Session) Steer(msg Message) (turnID string, err error) {
+	if turnID, err = s.addSteer(msg); err == nil {
+		r := record{T: recSteer, Turn: turnID, Text: msg.Text}
+		if len(msg.Context) > 0 {
+			r.Message = &msg
+		}
+		s.kept.put(r)
 		s.kept.sync()
 	}
 	return turnID, err
 }
 
-func (s *Session) addSteer(text string) (turnID string, err error) {
+func (s *Session) addSteer(msg Message) (turnID string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.running == nil || s.running.closing {
 		return "", ErrIdle
 	}
-	if text == "" {
-		return "", ErrEmpty
+	if msg.Text == "" {
+		return "", ErrEmpty // without words nothing says what it is for
 	}
-	s.running.steer = append(s.running.steer, text)
+	s.running.steer = append(s.running.steer, msg)
 	return s.running.id, nil
 }
 
@@ -462,7 +467,7 @@ func (s *Session) emit(turnID string, b Body) {
 }
 
 // takeSteer returns the messages that came in since the last step.
-func (s *Session) takeSteer(t *turn) []string {
+func (s *Session) takeSteer(t *turn) []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := t.steer

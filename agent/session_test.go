@@ -210,7 +210,7 @@ func TestPromptErrors(t *testing.T) {
 	if _, err := f.Prompt(ctx, agent.Message{Text: " \n"}); !errors.Is(err, agent.ErrEmpty) {
 		t.Errorf("an empty prompt: %v", err)
 	}
-	if _, err := f.Steer("x"); !errors.Is(err, agent.ErrIdle) {
+	if _, err := f.Steer(agent.Message{Text: "x"}); !errors.Is(err, agent.ErrIdle) {
 		t.Errorf("steering nothing: %v", err)
 	}
 	if _, err := f.Prompt(ctx, agent.Message{Text: "x"}); err != nil {
@@ -237,14 +237,18 @@ func TestSteer(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-asked
-	if _, err := f.Steer("rather this"); err != nil {
+	if _, err := f.Steer(agent.Message{Text: "rather this", Context: []agent.ContextItem{{Kind: "image", MIMEType: "image/png", Data: []byte("pixels")}}}); err != nil {
 		t.Fatal(err)
 	}
 	close(gate)
 	f.wait()
 	reqs := m.Requests()
 	if len(reqs) != 2 || reqs[1].Contents[len(reqs[1].Contents)-1].Text() != "rather this" {
-		t.Errorf("%d requests", len(reqs))
+		t.Fatalf("%d requests", len(reqs))
+	}
+	last := reqs[1].Contents[len(reqs[1].Contents)-1].Parts
+	if blob := last[len(last)-1].Value().InlineData; blob == nil || blob.MIMEType != "image/png" || string(blob.Data) != "pixels" {
+		t.Errorf("the picture was sent as %+v", last)
 	}
 }
 

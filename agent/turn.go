@@ -61,9 +61,9 @@ func (s *Session) runTurn(ctx context.Context, t *turn, msg Message) TurnEnded {
 			return end(Limit, fmt.Errorf("stopped after %d steps; say “continue” to let it go on", s.opt.MaxSteps))
 		}
 		s.tellNotes(ctx)
-		for _, text := range s.takeSteer(t) {
-			s.history.AddUser(model.Text(text))
-			s.emit(t.id, UserMessage{MessageID: fmt.Sprintf("%s.u%d", t.id, step), Text: text})
+		for _, msg := range s.takeSteer(t) {
+			s.emit(t.id, UserMessage{MessageID: fmt.Sprintf("%s.u%d", t.id, step), Text: msg.Text})
+			s.history.AddUser(slices.Concat(msg.parts(s.opt.Workspace.Snapshot()), s.attach(ctx, t, msg.Text))...)
 			t.loop.Reset()
 		}
 		s.fitWindow(ctx, t)

@@ -138,7 +138,7 @@ func (s *Server) ask(text string, a commandArgs) (any, error) {
 	}
 	id, err := x.promptInChat(msg, t)
 	if errors.Is(err, agent.ErrBusy) && !s.client.knowsUs {
-		if id, err = x.Steer(withPlace(text, msg.Context)); err == nil {
+		if id, err = x.Steer(agent.Message{Text: withPlace(text, msg.Context)}); err == nil {
 			s.showMessage(s.root, protocol.MessageTypeInfo, s.passedOn(x))
 		}
 	}

@@ -184,9 +184,12 @@ func TestMemoryList(t *testing.T) {
 
 func TestUnknownContextIsRefused(t *testing.T) {
 	e := lsptest.NewEditor(t, server(agenttest.NewModel(), nil), lsptest.Options{})
-	err := e.Call("agent/prompt", map[string]any{"sessionId": newSession(e), "text": "x", "context": []any{map[string]any{"kind": "text", "text": "a"}, map[string]any{"kind": "vibe"}}}, nil)
-	if err == nil || !strings.Contains(err.Error(), "context[1].kind") {
-		t.Errorf("got %v", err)
+	session := newSession(e)
+	for _, method := range []string{"agent/prompt", "agent/steer"} {
+		err := e.Call(method, map[string]any{"sessionId": session, "text": "x", "context": []any{map[string]any{"kind": "text", "text": "a"}, map[string]any{"kind": "vibe"}}}, nil)
+		if err == nil || !strings.Contains(err.Error(), "context[1].kind") {
+			t.Errorf("%s: got %v", method, err)
+		}
 	}
 }
 

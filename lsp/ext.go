@@ -167,8 +167,9 @@ type ContextItem struct {
 
 // SteerParams is a message into the running turn.
 type SteerParams struct {
-	SessionID string `json:"sessionId"`
-	Text      string `json:"text"`
+	SessionID string        `json:"sessionId"`
+	Text      string        `json:"text"`
+	Context   []ContextItem `json:"context,omitempty"`
 }
 
 // Validate reports what is missing.

@@ -158,15 +158,24 @@ func (s *Server) prompt(_ context.Context, p *PromptParams) (TurnResult, error) 
 	if err != nil {
 		return TurnResult{}, err
 	}
-	msg := agent.Message{Text: strings.Clone(p.Text)}
-	for i, c := range p.Context {
-		if !slices.Contains(agent.ContextKinds, c.Kind) {
-			return TurnResult{}, rpc.BadParams(fmt.Sprintf("context[%d].kind", i), "is %q; use one of %s", c.Kind, strings.Join(agent.ContextKinds, ", "))
-		}
-		msg.Context = append(msg.Context, s.contextItem(c))
+	msg, err := s.said(p.Text, p.Context)
+	if err != nil {
+		return TurnResult{}, err
 	}
 	id, err := x.Prompt(x.home.root, msg)
 	return TurnResult{id}, sessionError(err)
+}
+
+// said returns what the user says, with what goes along.
+func (s *Server) said(text string, context []ContextItem) (agent.Message, error) {
+	msg := agent.Message{Text: strings.Clone(text)}
+	for i, c := range context {
+		if !slices.Contains(agent.ContextKinds, c.Kind) {
+			return msg, rpc.BadParams(fmt.Sprintf("context[%d].kind", i), "is %q; use one of %s", c.Kind, strings.Join(agent.ContextKinds, ", "))
+		}
+		msg.Context = append(msg.Context, s.contextItem(c))
+	}
+	return msg, nil
 }
 
 func (s *Server) contextItem(c ContextItem) agent.ContextItem {
@@ -191,7 +200,11 @@ func (s *Server) steer(_ context.Context, p *SteerParams) (TurnResult, error) {
 	if err != nil {
 		return TurnResult{}, err
 	}
-	id, err := x.Steer(strings.Clone(p.Text))
+	msg, err := s.said(p.Text, p.Context)
+	if err != nil {
+		return TurnResult{}, err
+	}
+	id, err := x.Steer(msg)
 	return TurnResult{id}, sessionError(err)
 }
 

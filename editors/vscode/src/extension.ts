@@ -53,6 +53,7 @@ export function activate(context: vscode.ExtensionContext): void {
     questions.onDidChange((c) => c.question.sessionId === conversation.sessionId && conversation.transcript.question(c)),
     own.onDidChangeState((s) => s !== "running" && questions.withdrawAll()),
     conversation.onProposal((p) => reviews.update(p)),
+    conversation.onDidLeave((sessionId) => reviews.drop(sessionId)),
     signIn,
     new Setup(own, signIn),
     statusItem(own, conversation, reviews, questions, signIn),

@@ -52,6 +52,9 @@ export class Conversation implements vscode.Disposable {
   /** Every event of every session that this window follows, as it comes, not replayed ones of its own. */
   readonly onEvent = this.event.event;
 
+  private readonly left = new vscode.EventEmitter<string>();
+  /** Fired with the session that this window has left: it is closed, and its proposals with it. */
+  readonly onDidLeave = this.left.event;
   private readonly failure = new vscode.EventEmitter<Failure>();
   /** A turn of this session failed, or could not be begun. */
   readonly onFailure = this.failure.event;
@@ -132,7 +135,7 @@ export class Conversation implements vscode.Disposable {
       const session = await this.open();
       if (this.running) {
         try {
-          await this.server.request(method.steer, { sessionId: session.sessionId, text });
+          await this.server.request(method.steer, { sessionId: session.sessionId, text, ...(context.length ? { context } : {}) });
           return;
         } catch (e) {
           this.server.log(`steer: ${message(e)}`);
@@ -202,6 +205,7 @@ export class Conversation implements vscode.Disposable {
     this.state.dispose();
     this.proposal.dispose();
     this.event.dispose();
+    this.left.dispose();
     this.failure.dispose();
   }
 
@@ -229,6 +233,7 @@ export class Conversation implements vscode.Disposable {
     this.settle();
     if (old && this.server.state === "running") {
       await this.server.request(method.sessionClose, { sessionId: old }).catch((e: unknown) => this.server.log(message(e)));
+      this.left.fire(old);
     }
   }
 

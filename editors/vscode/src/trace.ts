@@ -1,5 +1,6 @@
 import * as vscode from "vscode";
 import { config } from "./config";
+import { withoutSecrets } from "./redaction";
 
 /**
  * Where the language client writes its trace: the extension's own output channel, whenever the
@@ -44,7 +45,7 @@ export class TraceChannel implements vscode.LogOutputChannel {
     this.output.warn(withoutSecrets(message));
   }
   error(error: string | Error): void {
-    this.output.error(error);
+    this.output.error(typeof error === "string" ? withoutSecrets(error) : error);
   }
   append(value: string): void {
     this.trace(value);
@@ -68,10 +69,4 @@ export class TraceChannel implements vscode.LogOutputChannel {
     this.listeners.dispose();
     this.level.dispose();
   }
-}
-
-/** Takes what signs a user in out of a traced message. */
-export function withoutSecrets(text: string): string {
-  const keyless = text.replace(/("apiKey"\s*:\s*)"(?:[^"\\]|\\.)*"/g, '$1"…"');
-  return keyless.includes("agent/auth/complete") ? keyless.replace(/("code"\s*:\s*)"(?:[^"\\]|\\.)*"/g, '$1"…"') : keyless;
 }

@@ -6,8 +6,8 @@ export interface Queued {
   text: string;
   items: ContextItem[];
   about: string;
-  /** It is text alone, which a running turn takes. */
-  plain: boolean;
+  /** It is no command, so that a running turn takes it. */
+  joins: boolean;
 }
 
 /**
@@ -33,8 +33,8 @@ export class PromptQueue {
     return this.held && this.entries.length > 0;
   }
 
-  add(text: string, items: ContextItem[], about: string, plain: boolean): void {
-    this.entries.push({ id: `q${++this.made}`, text, items, about, plain });
+  add(text: string, items: ContextItem[], about: string, joins: boolean): void {
+    this.entries.push({ id: `q${++this.made}`, text, items, about, joins });
     this.changed();
   }
 

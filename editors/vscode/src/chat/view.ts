@@ -179,7 +179,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
   }
 
   private postQueue(): void {
-    this.post({ type: "queue", prompts: this.queue.all.map(({ id, text, about, plain }) => ({ id, text, about, now: plain || !this.conversation.isRunning })), waits: this.queue.waits });
+    this.post({ type: "queue", prompts: this.queue.all.map(({ id, text, about, joins }) => ({ id, text, about, now: joins || !this.conversation.isRunning })), waits: this.queue.waits });
   }
 
   private badge(): void {
@@ -267,15 +267,16 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
   }
 
   private async send(m: Extract<FromWebview, { type: "prompt" }>): Promise<void> {
-    const seen = m.withContext ? this.attention.now() : { items: [], label: "" };
+    const seen = m.withContext ? { ...this.attention.now() } : { items: [], label: "" };
+    const command = m.text.trim().startsWith("/"); // which begins a turn
+    if (this.conversation.isRunning && !m.queue && !command && seen.items[0]?.kind === "file") {
+      // The turn has its file already; what is selected or attached meanwhile is meant.
+      [seen.items, seen.label] = [[], ""];
+    }
     const items = [...seen.items, ...m.items];
     const about = [seen.label, ...m.about].filter(Boolean).join(", ");
-    // A running turn takes text only.
-    const mustWait = m.items.length > 0 || m.text.trim().startsWith("/");
-    if (this.conversation.isRunning && (m.queue || mustWait)) {
-      this.queue.add(m.text, items, about, !mustWait);
-    } else if (this.conversation.isRunning) {
-      await this.conversation.prompt(m.text, []);
+    if (this.conversation.isRunning && (m.queue || command)) {
+      this.queue.add(m.text, items, about, !command);
     } else {
       await this.conversation.prompt(m.text, items, about);
     }

@@ -85,6 +85,16 @@ export class Reviews implements vscode.Disposable {
     this.changed.fire("content");
   }
 
+  /** Forgets the proposals of a session that was closed: nothing of it can be decided or taken back here. */
+  drop(sessionId: string): void {
+    for (const kept of [this.proposals, this.past]) {
+      for (const p of [...kept.values()].filter((x) => x.sessionId === sessionId)) {
+        kept.delete(p.proposalId);
+      }
+    }
+    this.changed.fire("content");
+  }
+
   /** Asks for the proposals of a session, for a connection that has missed their events. */
   async load(sessionId: string): Promise<void> {
     const { proposals } = await this.server.request<{ proposals: Proposal[] }>(method.proposalList, { sessionId });
