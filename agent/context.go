@@ -98,6 +98,9 @@ func environment(ctx context.Context, s *workspace.Snapshot, now time.Time) stri
 	if len(open) > 0 {
 		fmt.Fprintf(&b, "Files open in the editor: %s\n", strings.Join(open[:min(len(open), 50)], ", "))
 	}
+	if untitled := s.Untitled(); len(untitled) > 0 {
+		fmt.Fprintf(&b, "Documents open in the editor that were never saved; read_file, replace and write_file take these names: %s\n", strings.Join(untitled[:min(len(untitled), 50)], ", "))
+	}
 	if outline := tree(ctx, s); outline != "" {
 		fmt.Fprintf(&b, "The workspace, up to %d entries, ignored ones left out:\n%s", maxTree, outline)
 	}

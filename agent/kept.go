@@ -36,10 +36,10 @@ type kept struct {
 
 	// Of a turn that has not ended.
 	running   string
-	message   *Message // its prompt, until it is in the history
+	message   *Message  // its prompt, until it is in the history
 	steers    []Message // messages into the turn that the session had not taken
 	taken     []Message // that it had, but are not in the history
-	step      []string // calls of the last step, in order
+	step      []string  // calls of the last step, in order
 	last      map[string]ToolUpdated
 	staged    *workspace.Proposal
 	newerKind string // the first kind of event that this build does not know

@@ -197,7 +197,7 @@ type turn struct {
 
 	// Guarded by Session.mu.
 	steer   []Message // for the next step
-	closing bool     // no further message is taken
+	closing bool      // no further message is taken
 
 	generator model.ContentGenerator // what the turn talks to, once it has it
 

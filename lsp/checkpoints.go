@@ -90,7 +90,7 @@ func (s *Server) checkpointList(_ context.Context, p *SessionParams) (Checkpoint
 // checkpointSession returns the session that a checkpoint is of, and paths for uris.
 func (s *Server) checkpointSession(p *CheckpointParams) (x *session, paths []string, err error) {
 	for i, u := range p.URIs {
-		path, ok := pathOf(string(u))
+		path, ok := placeOf(string(u))
 		if !ok {
 			return nil, nil, rpc.BadParams("uris", "%q (number %d) is no file: URI", u, i+1)
 		}

@@ -40,6 +40,9 @@ func missing(f *workspace.FileChange) bool {
 	if f.Op == workspace.OpCreate {
 		return false
 	}
+	if workspace.Untitled(f.At()) {
+		return true
+	}
 	_, err := os.Lstat(f.At())
 	return errors.Is(err, fs.ErrNotExist)
 }

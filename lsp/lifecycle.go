@@ -9,6 +9,8 @@ import (
 	"go.lsp.dev/protocol"
 	"go.lsp.dev/uri"
 	"go.uber.org/zap"
+
+	"redline/workspace"
 )
 
 // initialize answers from what the client sent alone: it touches neither network
@@ -128,6 +130,15 @@ func pathOf(raw string) (path string, ok bool) {
 		return "", false
 	}
 	return u.FsPath(), true
+}
+
+// placeOf is [pathOf] for what may also be a document that was never saved, which is
+// known by its URI.
+func placeOf(raw string) (path string, ok bool) {
+	if workspace.Untitled(raw) {
+		return raw, true
+	}
+	return pathOf(raw)
 }
 
 func ptr[T any](v T) *T { return &v }

@@ -96,7 +96,7 @@ func (s *Server) proposalNew(_ context.Context, p *ProposalNewParams) (ProposalN
 
 // ownEdits finds the file and turns positions into byte offsets of its text.
 func (s *Server) ownEdits(field string, f ProposedNew) (agent.OwnEdits, error) {
-	path, ok := pathOf(string(f.URI))
+	path, ok := placeOf(string(f.URI))
 	if !ok {
 		return agent.OwnEdits{}, rpc.BadParams(field+".uri", "%q is no file", f.URI)
 	}

@@ -33,6 +33,9 @@ func (e *encoder) uriOf(path string) uri.URI {
 	if d, ok := e.snapshot.Document(path); ok {
 		return uri.URI(d.URI)
 	}
+	if workspace.Untitled(path) {
+		return uri.URI(path)
+	}
 	return uri.File(path)
 }
 

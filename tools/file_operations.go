@@ -85,6 +85,9 @@ func isFile(v *workspace.View, path string) error {
 	if !v.Exists(path) {
 		return fmt.Errorf("File not found: %s", path)
 	}
+	if workspace.Untitled(path) {
+		return fmt.Errorf("%s was never saved, so there is no file to rename or delete; its text can be changed with replace or write_file, and the user can save or close it", path)
+	}
 	if _, err := v.Read(path); err != nil {
 		switch {
 		case errors.Is(err, workspace.ErrNotRegular):

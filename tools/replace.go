@@ -45,7 +45,7 @@ func prepareReplace(v *workspace.View, p replaceParams) (*Call, error) {
 	if strings.TrimSpace(p.FilePath) == "" {
 		return nil, errors.New("file_path is empty")
 	}
-	if !filepath.IsAbs(workspace.Unquoted(p.FilePath)) {
+	if !filepath.IsAbs(workspace.Unquoted(p.FilePath)) && !workspace.Untitled(p.FilePath) {
 		abs, err := v.Resolve(p.FilePath)
 		if err != nil {
 			return nil, err

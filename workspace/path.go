@@ -23,8 +23,12 @@ const maxLinks = 40
 
 // Resolve returns the absolute, clean form of p, which may be relative to the
 // first folder. The file need not exist. A path that is outside of every folder,
-// as it is spelled or once its symbolic links are followed, is a [*PathError].
+// as it is spelled or once its symbolic links are followed, is a [*PathError]. An
+// [Untitled] document resolves to itself while it is open.
 func (s *Snapshot) Resolve(p string) (string, error) {
+	if Untitled(p) {
+		return s.resolveUntitled(p)
+	}
 	if len(s.folders) == 0 {
 		return "", &PathError{p, "no folder is open, so there are no files to work on; ask the user to open a folder"}
 	}

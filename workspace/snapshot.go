@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"sort"
@@ -91,12 +92,15 @@ func (s *Snapshot) Read(path string) (*File, error) {
 			Open: true, Version: doc.Version, URI: doc.URI,
 		}
 		// The editor shows neither encoding nor BOM; they are the disk's.
-		if data, _, err := ReadBytes(path); err == nil {
+		if data, _, err := ReadBytes(path); err == nil && !Untitled(path) {
 			if _, format, err := text.Decode(data); err == nil {
 				f.Format = format
 			}
 		}
 		return f, nil
+	}
+	if Untitled(path) {
+		return nil, fmt.Errorf("read %s: %w", path, fs.ErrNotExist)
 	}
 	data, _, err := s.Disk().ReadBytes(path)
 	if err != nil {
@@ -113,6 +117,9 @@ func (s *Snapshot) Read(path string) (*File, error) {
 func (s *Snapshot) Exists(path string) bool {
 	if _, ok := s.Document(path); ok {
 		return true
+	}
+	if Untitled(path) {
+		return false
 	}
 	_, err := os.Lstat(path)
 	// What cannot be looked at, because of permissions for one, may well be there.

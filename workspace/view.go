@@ -116,7 +116,7 @@ func (v *View) Overlay() map[string][]byte {
 		}
 	}
 	for _, st := range v.order {
-		if st.op == OpDelete || (st.op == OpRename && st.base == nil) {
+		if st.op == OpDelete || (st.op == OpRename && st.base == nil) || Untitled(st.path) {
 			continue
 		}
 		out[spelled(st.at())] = append([]byte{}, st.current()...)

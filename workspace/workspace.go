@@ -124,8 +124,12 @@ func (w *Workspace) Watch(f func(old, new *Document)) (stop func()) {
 	}
 }
 
-// Key returns the key of the file with the given clean absolute path.
+// Key returns the key of the file with the given clean absolute path, or of an
+// [Untitled] document.
 func Key(path string) string {
+	if Untitled(path) {
+		return path
+	}
 	k, err := Canonical(path)
 	if err != nil {
 		return path

@@ -6,8 +6,8 @@ import { commandLink, noLinks, questionText } from "../src/questiontext";
 const question = (over: Partial<Question>): Question => ({ id: "q", sessionId: "s", title: "", detail: "", options: [], ...over }) as Question;
 
 test("a command is quoted in one line, with the reason it is asked for", () => {
-  const q = question({ subject: { type: "command", command: "go test\n  ./..." }, title: "Run go test", detail: "In /w.\n\nAsked because no rule allows `go test`." });
-  assert.deepEqual(questionText(q), { text: "Run this command? go test ./...: Asked because no rule allows `go test`.", whole: true });
+  const q = question({ subject: { type: "command", command: "go test\n  ./x" }, title: "Run go test", detail: "In /w.\n\nAsked because no rule allows `go test`." });
+  assert.deepEqual(questionText(q), { text: "Run this command? go test ./x: Asked because no rule allows `go test`.", whole: true });
   assert.equal(questionText(question({ subject: { type: "command", command: "ls" }, detail: "" })).text, "Run this command? ls");
 });
 
