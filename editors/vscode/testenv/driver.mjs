@@ -5,6 +5,7 @@
 //   {"op":"open","url":…,"width":…,"height":…}
 //   {"op":"click"|"dblclick"|"hover"|"wait"|"gone"|"text"|"texts"|"count"|"focused","in":"chat"?,"sel":…,"nth"?,"has"?,"timeout"?}
 //   {"op":"type","text":…} {"op":"press","key":…} {"op":"shot","path":…} {"op":"eval","in"?,"js":…} {"op":"until","in"?,"js":…}
+//   {"op":"drag","sel":…,"to":{"in"?,"sel":…},"key":"Shift"?}  drops one thing on another, holding a key from the middle of the way
 //   {"op":"reload"}          as the user does with F5
 //   {"op":"window","n":…}    goes to window n, counted from 0; one more than there are opens it, on the same folder
 //   {"op":"menu","text":…}   runs a command of the palette by its title
@@ -27,7 +28,7 @@ const pages = [];
 let timeout = 60000;
 
 /** The page, or the frame of our webview: it is inside the frame that every webview has. */
-const scope = (c) => (c.in === "chat" ? page.frameLocator("iframe.webview.ready").frameLocator("#active-frame") : page);
+const scope = (c) => (c.in === "chat" ? page.frameLocator(`iframe.webview.ready[src*="extensionId=redline."]`).frameLocator("#active-frame") : page);
 const find = (c) => {
   let l = scope(c).locator(c.sel);
   if (c.has) {
@@ -94,7 +95,7 @@ const ops = {
     await page.goto(url);
     await drawn();
   },
-  click: (c) => find(c).click({ timeout, modifiers: c.modifiers }),
+  click: (c) => find(c).click({ timeout, modifiers: c.modifiers, button: c.button }),
   dblclick: (c) => find(c).dblclick({ timeout }),
   hover: (c) => find(c).hover({ timeout }),
   wait: (c) => find(c).waitFor({ timeout }),
@@ -105,6 +106,25 @@ const ops = {
   // Long text goes in as by an input method: key by key it would take seconds.
   type: (c) => (c.text.length > 200 ? page.keyboard.insertText(c.text) : page.keyboard.type(c.text)),
   press: (c) => page.keyboard.press(c.key),
+  async drag(c) {
+    const middle = async (l) => {
+      const r = await l.boundingBox({ timeout });
+      return [r.x + r.width / 2, r.y + r.height / 2];
+    };
+    const from = await middle(find(c));
+    const to = await middle(find({ ...c, ...c.to }));
+    await page.mouse.move(...from);
+    await page.mouse.down();
+    await page.mouse.move(from[0] + 20, from[1] + 5, { steps: 4 });
+    if (c.key) {
+      await page.keyboard.down(c.key);
+    }
+    await page.mouse.move(...to, { steps: 8 });
+    await page.mouse.up();
+    if (c.key) {
+      await page.keyboard.up(c.key);
+    }
+  },
   async latency(c) {
     await page.evaluate(() => {
       window.latencies = [];

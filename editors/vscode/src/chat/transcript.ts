@@ -36,6 +36,8 @@ export interface ProposalFileItem {
   uri: string;
   name: string;
   dir: string;
+  /** Its new path, when it is renamed. */
+  to?: string;
   op: string;
   added: number;
   removed: number;
@@ -327,9 +329,10 @@ export function summarize(p: Proposal, relative: (uri: string) => string): Propo
     const counted = f.hunks.filter((h) => (open ? ["pending", "conflict"] : ["accepted", "amended"]).includes(h.state));
     return {
       fileId: f.fileId,
-      uri: f.uri,
+      uri: f.newUri && f.hunks.some((h) => h.whole && h.state === "accepted") ? f.newUri : f.uri,
       name: path.slice(slash + 1),
       dir: path.slice(0, Math.max(0, slash)),
+      ...(f.newUri ? { to: relative(f.newUri) } : {}),
       op: f.op,
       added: sum(counted.map((h) => lineCount(h.final ?? h.newText))),
       removed: sum(counted.map((h) => lineCount(h.oldText))),

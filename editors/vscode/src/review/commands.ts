@@ -4,11 +4,11 @@ import type { Amendments } from "./amend";
 import { hunkAt } from "./hunks";
 import type { InlineReview } from "./inline";
 import type { Looks } from "./looks";
-import { Navigation, place } from "./navigate";
+import { isOf, Navigation, place } from "./navigate";
 import type { FileNode, HunkNode, ProposalNode, SectionNode } from "./panelmodel";
 import type { ProposedDocuments } from "./proposed";
 import type { RefactorPreview } from "./refactor";
-import { toRange, sameUri, type HunkRef, type PlacedHunk, type Reviews } from "./reviews";
+import { toRange, type HunkRef, type PlacedHunk, type Reviews } from "./reviews";
 
 /**
  * What a hunk command is given: ids from a card, a lens or the list, a card itself, a
@@ -97,8 +97,7 @@ export function reviewCommands({ reviews, inline, proposed, amendments, looks, r
     if (!uri) {
       return [];
     }
-    const key = uri.with({ scheme: uri.scheme === "redline-proposed" ? "file" : uri.scheme, query: "" }).toString();
-    return reviews.files().filter(({ file }) => sameUri(file.uri, key));
+    return reviews.files().filter(({ file }) => isOf(file, uri));
   };
 
   const decideAll = async (decision: "accept" | "reject", reason?: string) => {

@@ -3,6 +3,7 @@ import { Cards, type Shown } from "./cards";
 import { signImage, signOf, SIGNS, type Sign } from "./gutter";
 import { hunkAt, lines } from "./hunks";
 import type { Looks } from "./looks";
+import { isConflict } from "./proposed";
 import type { RefactorPreview } from "./refactor";
 import { toRange, type HunkRef, type PlacedHunk, type Reviews } from "./reviews";
 import { removedWords } from "./words";
@@ -114,7 +115,14 @@ export class InlineReview implements vscode.Disposable {
 
   private draw(): void {
     const shown = new Map<string, Shown>();
-    const plain = new Set(vscode.window.tabGroups.all.map((g) => (g.activeTab?.input instanceof vscode.TabInputText ? g.activeTab.input.uri.toString() : "")));
+    // Where the proposed text is not beside it: in a plain editor, and in the comparison of one conflict.
+    const alone = new Set(
+      vscode.window.tabGroups.all.map(({ activeTab }) => {
+        const input = activeTab?.input;
+        const shown = input instanceof vscode.TabInputText ? input.uri : input instanceof vscode.TabInputTextDiff && isConflict(input.original) ? input.modified : undefined;
+        return shown?.toString() ?? "";
+      }),
+    );
     const drawn = new Set<vscode.TextEditor>();
     for (const editor of vscode.window.visibleTextEditors) {
       const { document } = editor;
@@ -124,7 +132,7 @@ export class InlineReview implements vscode.Disposable {
       const uri = document.uri.toString();
       let entry = shown.get(uri);
       if (!entry) {
-        shown.set(uri, (entry = { document, hunks: this.reviews.in(document), beside: !plain.has(uri) }));
+        shown.set(uri, (entry = { document, hunks: this.reviews.in(document), beside: !alone.has(uri) }));
       }
       const applied = this.reviews.standingIn(document).filter((h) => this.looks.news(h.proposal, h.hunk) !== undefined);
       // Nothing there and nothing there before: the many editors without changes cost nothing.

@@ -95,7 +95,8 @@ export class Navigation {
   }
 }
 
-function isOf(f: ProposalFile, uri: vscode.Uri): boolean {
+/** Whether a document is the file, or a comparison of it. */
+export function isOf(f: ProposalFile, uri: vscode.Uri): boolean {
   if (uri.scheme !== "redline-proposed") {
     return sameUri(f.uri, uri.toString());
   }

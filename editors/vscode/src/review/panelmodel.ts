@@ -178,7 +178,7 @@ function lines(text: string): string[] {
 }
 
 export function nameOf(uri: string): string {
-  const last = uri.split("/").pop() ?? uri;
+  const last = uri.split("/").pop()?.replace(/^untitled:/, "") ?? uri;
   try {
     return decodeURIComponent(last);
   } catch {

@@ -221,6 +221,11 @@ function asText(uri: vscode.Uri): { override?: boolean } {
   return uri.path.endsWith(".ipynb") ? { override: true } : {};
 }
 
+/** Whether a document is theirs of one conflict. */
+export function isConflict(uri: vscode.Uri): boolean {
+  return uri.scheme === SCHEME && new URLSearchParams(uri.query).get("s") === "theirs";
+}
+
 export function nothing(): void {
   void vscode.window.showInformationMessage("Redline: nothing waits for review.");
 }

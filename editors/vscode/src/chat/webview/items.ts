@@ -237,12 +237,13 @@ function proposal(root: HTMLElement, item: ProposalItem, post: Post): void {
 function file(f: ProposalFileItem, open: boolean, post: Post, decide: (d: "accept" | "reject", fileId: string) => void): HTMLElement {
   const li = el("li", {});
   const done = open && f.pending === 0 && f.hunks > 0;
+  const to = f.to === undefined ? "" : ` → ${f.to}`;
   const name = button(
-    `Open ${f.dir ? `${f.dir}/` : ""}${f.name}`,
+    `Open ${f.dir ? `${f.dir}/` : ""}${f.name}${to}`,
     "file",
     () => (f.op === "create" && open ? post({ type: "review", proposalId: "" }) : post({ type: "open", uri: f.uri, line: f.line })),
     icon("file"),
-    el("span", { class: "name" }, f.name),
+    el("span", { class: "name" }, f.name + to),
     done ? undefined : el("span", { class: "dir" }, f.dir),
   );
   li.append(name);
