@@ -150,7 +150,7 @@ func TestVSCodeTheirs(t *testing.T) {
 	w.ask("Say it in German.")
 	w.wait(row("book.ipynb"), "+1")
 	act("book.ipynb", "Accept File")
-	w.wait(".notification-toast", "book.ipynb is open as a notebook and has changes that are not saved")
+	w.wait(".notification-toast", "book.ipynb: save this notebook first")
 	w.shot("10-notebook")
 	w.waitChat(".answer", "Done with the notebook.")
 	if got := read(t, at("book.ipynb")); got != book {

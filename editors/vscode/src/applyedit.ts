@@ -62,7 +62,7 @@ async function refusal(change: Extract<Change, { textDocument: unknown }>): Prom
   }
   // What is typed into a notebook is in no document of that name, and an edit of the file goes past it.
   if (vscode.workspace.notebookDocuments.find(is)?.isDirty) {
-    return `${name} is open as a notebook and has changes that are not saved; save it and ask again`;
+    return `${name}: save this notebook first, it has changes of yours; then ask again`;
   }
   // An extension's edit would be shown in it, and could never be saved.
   return (await isReadOnly(uri)) ? `${name} is read-only in this editor` : undefined;
