@@ -62,7 +62,7 @@ func (g *Google) Login(ctx context.Context, talk Talk) (vault.Google, error) {
 	defer cancel()
 	kept, err := g.login(ctx, talk)
 	if err != nil && errors.Is(context.Cause(ctx), errTooLate) {
-		return vault.Google{}, refused("Nobody signed in within %v. Start again; if the browser cannot reach this machine, use --no-browser", timeout)
+		return vault.Google{}, refused("Nobody signed in within %v. Start again; if the browser cannot reach this machine, paste the address that it ends at", timeout)
 	}
 	return kept, err
 }

@@ -80,11 +80,13 @@ func choose(cfg *config.Config, handed string, kept vault.Secrets) (string, erro
 		return Vertex, nil
 	case get("GEMINI_API_KEY") != "":
 		return APIKey, nil
+	case isTrue(get("GEMINI_CLI_USE_COMPUTE_ADC")): // said by the user; CLOUD_SHELL is not
+		return Compute, nil
 	case kept.Google != nil && (kept.APIKey == "" || kept.Last != APIKey):
 		return LoginOAuth, nil
 	case kept.APIKey != "":
 		return APIKey, nil
-	case isTrue(get("CLOUD_SHELL")), isTrue(get("GEMINI_CLI_USE_COMPUTE_ADC")):
+	case isTrue(get("CLOUD_SHELL")):
 		return Compute, nil
 	}
 	return APIKey, nil

@@ -51,6 +51,8 @@ func TestResolve(t *testing.T) {
 		{name: "express goes before project and location", env: map[string]string{"GOOGLE_GENAI_USE_VERTEXAI": "1", "GOOGLE_CLOUD_PROJECT": "p", "GOOGLE_CLOUD_LOCATION": "l", "GOOGLE_API_KEY": "k"}, want: target{method: Vertex, source: "environment", apiKey: "k"}},
 		{name: "cloud shell", env: map[string]string{"CLOUD_SHELL": "true", "GOOGLE_CLOUD_PROJECT": "follows-gcloud"}, want: target{method: Compute, source: "machine", project: "cloudshell-gca"}},
 		{name: "cloud shell, own project", env: map[string]string{"CLOUD_SHELL": "true", "GOOGLE_CLOUD_PROJECT": "follows-gcloud"}, users: "GOOGLE_CLOUD_PROJECT=mine", want: target{method: Compute, source: "machine", project: "mine"}},
+		{name: "the machine, by the user's word", env: map[string]string{"GEMINI_CLI_USE_COMPUTE_ADC": "true"}, kept: vault.Secrets{Google: &vault.Google{RefreshToken: "r"}}, want: target{method: Compute, source: "machine"}},
+		{name: "cloud shell, with a sign-in", env: map[string]string{"CLOUD_SHELL": "true"}, kept: vault.Secrets{APIKey: "k"}, want: target{method: APIKey, source: "saved", apiKey: "k"}},
 		{name: "the newer word", settings: `{"security":{"auth":{"selectedType":"compute-default-credentials"}}}`, env: map[string]string{"GOOGLE_CLOUD_PROJECT": "p"}, want: target{method: Compute, source: "machine", project: "p"}},
 		{name: "proxy", settings: `{"proxy":"http://proxy:1"}`, env: map[string]string{"GEMINI_API_KEY": "k"}, want: target{method: APIKey, source: "environment", apiKey: "k", proxy: "http://proxy:1"}},
 		{name: "proxy of the user's .env", users: "GEMINI_API_KEY=k\nHTTPS_PROXY=http://proxy:1", want: target{method: APIKey, source: "environment", apiKey: "k", proxy: "http://proxy:1"}},

@@ -99,6 +99,8 @@ export class Server implements vscode.Disposable {
     private readonly context: vscode.ExtensionContext,
     private readonly env: ServerEnv,
     private readonly wire: Wire,
+    /** Called with a web page's address that the editor was to open and did not. */
+    private readonly notOpened: (link: string) => void,
   ) {
     this.output = vscode.window.createOutputChannel("Redline", { log: true });
     this.traced = new TraceChannel(this.output);
@@ -258,6 +260,16 @@ export class Server implements vscode.Disposable {
         // The server's fix for a problem is ours (actions.ts), with more beside it.
         provideCodeActions: async (document, range, context, token, next) =>
           (await next(document, range, context, token))?.filter((a) => a.command === undefined || (typeof a.command === "object" && a.command.command !== "redline.fix")),
+        window: {
+          showDocument: async (params, token, next) => {
+            const result = await next(params, token);
+            if ("success" in result && !result.success && params.external) {
+              this.notOpened(params.uri);
+              return { success: true };
+            }
+            return result;
+          },
+        },
         workspace: {
           handleApplyEdit: (params, next) => applyGuarded(params, (p) => next(p, lsp().CancellationToken.None)),
         },

@@ -28,7 +28,7 @@ export function activate(context: vscode.ExtensionContext): void {
     reviews.wire(client);
     questionRequests(client, questions);
     editorRequests(client);
-  }));
+  }, (link) => signIn.notOpened(link)));
   const questions = new QuestionStore();
   const conversation = new Conversation(own, context.workspaceState);
   const reviews = new Reviews(own);

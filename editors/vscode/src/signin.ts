@@ -3,6 +3,7 @@ import type { Server } from "./client";
 import { config, setConfig, type AuthMethod } from "./config";
 import { method as wire, type AuthLoginParams, type AuthStatus } from "./ext";
 import { lsp } from "./lsp";
+import { noLinks } from "./questiontext";
 import { askKey, StoredKey } from "./secrets";
 import { message } from "./session";
 import { signInEnv } from "./signinenv";
@@ -13,6 +14,14 @@ export const methodNames: Record<string, string> = {
   "oauth-personal": "Google account",
   "vertex-ai": "Vertex AI",
   "cloud-shell": "Cloud Shell or a machine of Google Cloud",
+};
+
+/** Where a credential is from that is left when the user has signed out. */
+const sources: Record<string, string> = {
+  environment: "the key is in the environment",
+  saved: "the sign-in is kept",
+  default: "there are application default credentials",
+  machine: "the credentials come with the machine",
 };
 
 /**
@@ -177,39 +186,70 @@ export class SignIn implements vscode.Disposable {
       if (location === undefined) {
         return;
       }
+      const undo = await this.remember();
       await this.write("auth.vertexProject", project.trim());
       await this.write("auth.vertexLocation", location.trim());
+      await this.withMethod("vertex-ai", undo);
     } else if (how?.id === "express") {
-      const key = await askKey("Vertex AI express key", "It is kept in the editor's secret storage.");
+      await this.withExpressKey();
+    }
+  }
+
+  private async withExpressKey(): Promise<void> {
+    for (let wrong: string | undefined; ; ) {
+      const key = await askKey("Vertex AI express key", "It is kept in the editor's secret storage.", wrong);
       if (!key) {
         return;
       }
+      const undo = await this.remember();
       await this.expressKey.set(key);
       await this.write("auth.vertexProject", undefined);
-    } else {
-      return;
+      wrong = await this.attempt("vertex-ai", undo);
+      if (wrong === undefined) {
+        return;
+      }
     }
-    await this.withMethod("vertex-ai");
   }
 
-  /** Signs in by a method for which the server needs other variables than it has. */
-  private async withMethod(method: AuthMethod): Promise<void> {
-    const before = config.authMethod();
+  /** Signs in by a method, and says what was wrong. */
+  private async withMethod(method: AuthMethod, undo?: () => Promise<void>): Promise<void> {
+    const wrong = await this.attempt(method, undo ?? (await this.remember()));
+    if (wrong !== undefined) {
+      void vscode.window.showErrorMessage(`Redline: ${noLinks(wrong)}`, "Sign In Another Way").then((again) => again && this.signIn());
+    }
+  }
+
+  /**
+   * Signs in by a method for which the server needs other variables than it has; when it fails, or
+   * is stopped, undo is called: what worked before goes on working. Returns why it failed.
+   */
+  private async attempt(method: AuthMethod, undo: () => Promise<void>): Promise<string | undefined> {
     await this.choose(method);
     await this.server.restart();
+    let wrong: string | undefined;
     try {
       const status = await this.login({ method });
       if (status) {
         this.welcome(status);
-        return;
+        return undefined;
       }
     } catch (e) {
-      void vscode.window.showErrorMessage(`Redline: ${message(e)}`, "Sign In Another Way").then((again) => again && this.signIn());
+      wrong = message(e);
     }
-    if (before !== method) {
-      await this.choose(before); // what worked before goes on working
-      await this.server.restart();
-    }
+    await undo();
+    await this.server.restart();
+    return wrong;
+  }
+
+  /** Returns what puts the present choice back. */
+  private async remember(): Promise<() => Promise<void>> {
+    const [method, project, location, key] = [config.authMethod(), config.vertexProject(), config.vertexLocation(), await this.expressKey.get()];
+    return async () => {
+      await this.write("auth.method", method === "auto" ? undefined : method);
+      await this.write("auth.vertexProject", project || undefined);
+      await this.write("auth.vertexLocation", location || undefined);
+      await (key === undefined ? this.expressKey.remove() : this.expressKey.set(key));
+    };
   }
 
   private async choose(method: AuthMethod): Promise<void> {
@@ -221,6 +261,10 @@ export class SignIn implements vscode.Disposable {
   }
 
   private async write(setting: string, value: string | undefined): Promise<void> {
+    const now = vscode.workspace.getConfiguration("redline");
+    if ((value ?? now.inspect(setting)?.defaultValue) === now.get(setting)) {
+      return;
+    }
     this.changing = true; // the server is restarted once, when all is written
     try {
       await setConfig(setting, value);
@@ -238,11 +282,13 @@ export class SignIn implements vscode.Disposable {
     const token = `redline.signin.${Date.now()}`;
     const title = `Redline: signing in with ${methodNames[params.method ?? ""] ?? "your account"}`;
     return vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, cancellable: true, title }, async (progress, cancelled) => {
-      const paste = params.method === "oauth-personal" ? " — [Paste the code…](command:redline.signInCode)" : "";
+      const far = vscode.env.remoteName !== undefined || vscode.env.uiKind === vscode.UIKind.Web;
+      const hint = far ? ". If it ends at a page that does not load, copy the address of that page" : "";
+      const paste = params.method === "oauth-personal" ? `${hint} — [Paste the code…](command:redline.signInCode)` : "";
       const workDone = new (lsp().ProgressType)<{ kind: string; message?: string }>();
       const listener = client.onProgress(workDone, token, (p) => {
         if (p.message) {
-          progress.report({ message: p.message + paste });
+          progress.report({ message: noLinks(p.message) + (/^(Signed in|Code Assist)/.test(p.message) ? "" : paste) });
         }
       });
       try {
@@ -264,6 +310,17 @@ export class SignIn implements vscode.Disposable {
     const who = [methodNames[status.method ?? ""] ?? status.method, status.account, status.project].filter(Boolean).join(", ");
     const text = `Redline: signed in (${who}).${status.message && !/^(Trying|Signed in)/.test(status.message) ? ` ${status.message}` : ""}`;
     void vscode.window.showInformationMessage(text, "Ask").then((ask) => ask && vscode.commands.executeCommand("redline.ask"));
+  }
+
+  /** Says what to do when the editor did not open the page to sign in: the user said no, or there is no browser. */
+  notOpened(link: string): void {
+    void vscode.window.showInformationMessage("Redline: the page to sign in was not opened. Open it in any browser.", "Open", "Copy Link").then((choice) => {
+      if (choice === "Open") {
+        void vscode.env.openExternal(vscode.Uri.parse(link)).then((opened) => opened || this.notOpened(link));
+      } else if (choice) {
+        void vscode.env.clipboard.writeText(link).then(() => this.notOpened(link));
+      }
+    });
   }
 
   /** For a browser that cannot reach this machine: its last address has the code. */
@@ -292,11 +349,19 @@ export class SignIn implements vscode.Disposable {
     await this.apiKey.remove();
     await this.expressKey.remove();
     await this.write("auth.method", undefined);
+    let told: string | undefined;
     try {
       await this.server.request(wire.authLogout, {});
     } catch (e) {
-      void vscode.window.showWarningMessage(`Redline: ${message(e)}`);
+      told = message(e);
     }
     await this.server.restart();
+    await this.refresh();
+    const left = this.status?.signedIn && this.status.method ? ` ${methodNames[this.status.method] ?? this.status.method} can still be used: ${sources[this.status.source ?? ""] ?? "it was found"}.` : "";
+    if (told !== undefined) {
+      void vscode.window.showWarningMessage(`Redline: ${noLinks(told)}${left}`);
+    } else {
+      void vscode.window.showInformationMessage(`Redline: you are signed out.${left}`);
+    }
   }
 }

@@ -25,9 +25,9 @@ export function signInEnv(c: SignInChoice): Record<string, string | undefined> {
       return {
         ...none,
         GOOGLE_GENAI_USE_VERTEXAI: "true",
-        ...(c.project ? { GOOGLE_CLOUD_PROJECT: c.project } : {}),
+        // A project and an express key exclude each other, and of the two the key counts.
+        ...(c.project ? { GOOGLE_CLOUD_PROJECT: c.project, GOOGLE_API_KEY: undefined } : {}),
         ...(c.location ? { GOOGLE_CLOUD_LOCATION: c.location } : {}),
-        // A project and an express key exclude each other.
         ...(c.expressKey && !c.project ? { GOOGLE_API_KEY: c.expressKey } : {}),
       };
     case "cloud-shell":

@@ -8,6 +8,7 @@
 //   {"op":"drag","sel":…,"to":{"in"?,"sel":…},"key":"Shift"?}  drops one thing on another, holding a key from the middle of the way
 //   {"op":"reload"}          as the user does with F5
 //   {"op":"window","n":…}    goes to window n, counted from 0; one more than there are opens it, on the same folder
+//   {"op":"pages"}           the addresses and texts of all of the browser's pages
 //   {"op":"menu","text":…}   runs a command of the palette by its title
 //   {"op":"quick","text":…}  opens a file by its name
 //   {"op":"goto","file":…,"line":…}  the same, with the cursor at the start of a 1-based line
@@ -163,6 +164,9 @@ const ops = {
     if (c.in !== "chat") {
       await page.waitForFunction(c.js, undefined, { timeout, polling: 50 });
     }
+  },
+  async pages() {
+    return Promise.all(page.context().pages().map(async (p) => ({ url: p.url(), text: (await p.locator("body").innerText({ timeout })).slice(0, 500) })));
   },
   async goto(c) {
     const name = c.file.split("/").pop();
