@@ -113,6 +113,7 @@ type client struct {
 	onWrite     func(path, content string) (store string, ok bool)
 	permissions []permission
 	permit      func(context.Context, permission) (any, error)
+	form        func(json.RawMessage) (any, error)
 	terminals   map[string]func(context.Context, json.RawMessage) (any, error)
 	called      []string // methods of the requests that came, in order
 }
@@ -219,6 +220,13 @@ func (c *client) routes() *rpc.Router {
 			return p.pick("allow_once"), nil
 		}
 		return permit(ctx, *p)
+	})
+	rpc.Handle(r, "elicitation/create", rpc.Async, func(_ context.Context, raw *json.RawMessage) (any, error) {
+		c.note("elicitation/create")
+		if c.form == nil {
+			return map[string]any{"action": "cancel"}, nil
+		}
+		return c.form(*raw)
 	})
 	handle(r, "fs/read_text_file", func(_ context.Context, p *struct{ SessionID, Path string }) (any, error) {
 		c.note("fs/read_text_file")

@@ -28,6 +28,7 @@ const (
 	configMode   = "mode"
 	configModel  = "model"
 	configReview = "reviewAt"
+	configBy     = "reviewBy"
 )
 
 func (x *session) modes() modeState {
@@ -66,6 +67,10 @@ func (x *session) configOptions() []configOption {
 	if !slices.ContainsFunc(names, func(v configValue) bool { return v.Value == info.Model }) {
 		names = append(names, configValue{Value: info.Model, Name: info.Model})
 	}
+	by := byProposal
+	if x.asksByHunk() {
+		by = byHunk
+	}
 	var modes []configValue
 	for _, m := range allModes {
 		modes = append(modes, configValue{m.ID, m.Name, m.Description})
@@ -76,6 +81,10 @@ func (x *session) configOptions() []configOption {
 		{
 			Type: "select", ID: configReview, Name: "Review edits", CurrentValue: string(info.ReviewAt),
 			Options: []configValue{{string(agent.AtStep), "As they come", ""}, {string(agent.AtTurn), "At the end of the turn", ""}},
+		},
+		{
+			Type: "select", ID: configBy, Name: "Ask about edits", CurrentValue: by,
+			Options: []configValue{{byProposal, "All at once", ""}, {byHunk, "Hunk by hunk", ""}},
 		},
 	}
 }
@@ -123,8 +132,12 @@ func (s *Server) setConfig(_ context.Context, p *setConfigParams) (*setConfigRes
 		if err := x.SetReviewAt(agent.ReviewAt(value)); err != nil {
 			return nil, rpc.BadParams("value", "%v", err)
 		}
+	case configBy:
+		if err := x.setReviewBy(value); err != nil {
+			return nil, rpc.BadParams("value", "%v", err)
+		}
 	default:
-		return nil, rpc.BadParams("configId", "is %q; use %s, %s or %s", p.ConfigID, configMode, configModel, configReview)
+		return nil, rpc.BadParams("configId", "is %q; use %s, %s, %s or %s", p.ConfigID, configMode, configModel, configReview, configBy)
 	}
 	return &setConfigResult{x.configOptions()}, nil
 }

@@ -103,9 +103,17 @@ func (x *session) Approve(ctx context.Context, a agent.Approval) (agent.Answer, 
 	return agent.Answer{OptionID: chosen}, nil
 }
 
-// Ask implements [agent.Asker] for questions with given answers; the last one is taken
-// for the one that changes nothing.
+// Ask implements [agent.Asker]: with a form where the client has any. Else, and when that
+// fails, it takes questions with given answers, the last of which is taken for the one that
+// changes nothing.
 func (x *session) Ask(ctx context.Context, sessionID, question string, answers []string) (string, bool) {
+	if x.s.client.forms() {
+		answer, ok, err := x.form(ctx, question, "Answer", answers)
+		if err == nil || ctx.Err() != nil || errors.Is(err, errNoAnswer) {
+			return answer, ok
+		}
+		x.s.log.Warn(methodElicit, zap.Error(err))
+	}
 	if len(answers) == 0 {
 		return "", false
 	}
@@ -176,8 +184,12 @@ func (x *session) Review(ctx context.Context, p *workspace.Proposal, auto bool, 
 }
 
 // decide asks the user about p and marks what is not to be applied: one question, or, to
-// a client that shows one diff only, one for each file.
+// a client that shows one diff only, one for each file; and one for each hunk, if the user
+// wants that.
 func (x *session) decide(ctx context.Context, p *workspace.Proposal) error {
+	if x.asksByHunk() && len(pendingHunks(p)) > 1 {
+		return x.decideHunks(ctx, p)
+	}
 	parts := []*workspace.Proposal{p}
 	if x.s.quirks.oneDiff {
 		parts = nil
@@ -205,11 +217,15 @@ func (x *session) decide(ctx context.Context, p *workspace.Proposal) error {
 // decidePart asks about a proposal, or a part of one. all says that nothing is to be
 // asked any more.
 func (x *session) decidePart(ctx context.Context, p *workspace.Proposal, c toolCall) (all bool, err error) {
-	chosen, err := x.ask(ctx, c, []permissionOption{
-		{takeOnce, "Accept", allowOnce},
-		{takeAlways, "Accept, and edits of this session from now on", allowAlways},
-		{takeNone, "Reject", rejectOnce},
-	})
+	options := []permissionOption{{takeOnce, "Accept", allowOnce}}
+	if n := len(pendingHunks(p)); n > 1 {
+		options = append(options, permissionOption{takeByHunk, fmt.Sprintf("Decide hunk by hunk (%d)", n), allowOnce})
+	}
+	options = append(options, permissionOption{takeAlways, "Accept, and edits of this session from now on", allowAlways}, permissionOption{takeNone, "Reject", rejectOnce})
+	if x.s.client.forms() {
+		options = append(options, permissionOption{takeNoWhy, "Reject, and say why", rejectOnce})
+	}
+	chosen, err := x.ask(ctx, c, options)
 	if ctx.Err() != nil {
 		return false, ctx.Err()
 	}
@@ -219,6 +235,12 @@ func (x *session) decidePart(ctx context.Context, p *workspace.Proposal, c toolC
 		reason = err.Error()
 	case chosen == takeOnce:
 		return false, nil
+	case chosen == takeByHunk:
+		return false, x.decideHunks(ctx, p)
+	case chosen == takeNoWhy:
+		if reason, err = x.reason(ctx, c); err != nil {
+			return false, err
+		}
 	case chosen == takeAlways:
 		x.changeMode(agent.ModeAutoEdit)
 		return true, nil

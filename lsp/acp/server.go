@@ -9,7 +9,8 @@
 //   - The client does not report typing. Before files are read it is asked for those
 //     that are named and for those known to be unsaved ([files.look]); what differs from
 //     the disk is laid over it, so that the tools see it.
-//   - A proposal is one question with diffs ([session.decide]). What is allowed is
+//   - A proposal is one question with diffs ([session.decide]), or one for each hunk
+//     ([session.decideHunks]); words of the user come by forms ([session.form]). What is allowed is
 //     written by the client, else to the disk, and then read again: what stands there is
 //     what the model is told ([session.write]).
 //   - Commands run in a terminal of the client's, if it has any ([terminal]).

@@ -42,6 +42,7 @@ type session struct {
 	models  []configValue // that can be chosen
 	auth    func() (method string, err error)
 	events  []agent.Event
+	byHunk  bool // the user is asked about hunks from the start
 }
 
 // open makes the session of a client's request; with a name, of a saved session.

@@ -34,6 +34,7 @@ const (
 const (
 	methodUpdate         = "session/update"
 	methodPermission     = "session/request_permission"
+	methodElicit         = "elicitation/create"
 	methodReadFile       = "fs/read_text_file"
 	methodWriteFile      = "fs/write_text_file"
 	methodTerminalCreate = "terminal/create"
@@ -67,6 +68,9 @@ type clientCapabilities struct {
 		Notices    marker `json:"notices"`
 		Compaction marker `json:"compaction"`
 	} `json:"session"`
+	Elicitation struct {
+		Form marker `json:"form"`
+	} `json:"elicitation"`
 }
 
 type implementation struct {
