@@ -14,8 +14,8 @@ import (
 // forms reports whether the client shows forms.
 func (c *clientCapabilities) forms() bool { return c.Elicitation.Form != nil }
 
-// form has the user fill in a text, or choose one of several. ok is false when they do
-// not want to.
+// form has the user fill in a text, or choose one of several, the last of which is what
+// saying no means. ok is false when they do not want to answer.
 func (x *session) form(ctx context.Context, message, title string, choices []string) (answer string, ok bool, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, x.s.timing.Review, errNoAnswer)
 	defer cancel()
@@ -31,6 +31,8 @@ func (x *session) form(ctx context.Context, message, title string, choices []str
 	switch {
 	case err != nil:
 		return "", false, err
+	case res.Action == "decline" && len(choices) > 0:
+		return choices[len(choices)-1], true, nil
 	case res.Action == "decline", res.Action == "cancel":
 		return "", false, nil
 	case res.Action != "accept":
