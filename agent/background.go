@@ -26,18 +26,30 @@ type Process struct {
 type background struct {
 	Process
 	left shell.Leftover
-	told bool // the model knows that it has ended
+	log  *shell.Log // nil when its output is lost
+	told bool       // the model knows that it has ended
+}
+
+// maxBackgroundLog is how much is kept of what a background process prints, in bytes.
+const maxBackgroundLog = 8 << 20
+
+// end notes that the process has ended; its output is in the file then.
+func (b *background) end() {
+	b.Running = false
+	if b.log != nil {
+		b.log.Close()
+	}
 }
 
 // maxEnded is how many processes that have ended are remembered.
 const maxEnded = 50
 
 // leaveRunning remembers what a command left running.
-func (s *Session) leaveRunning(line, dir, logFile string, r shell.Result) {
+func (s *Session) leaveRunning(line, dir, logFile string, log *shell.Log, r shell.Result) {
 	left := r.Leftover()
 	s.bgMu.Lock()
 	defer s.bgMu.Unlock()
-	s.background = append(s.background, &background{left: left, Process: Process{
+	s.background = append(s.background, &background{left: left, log: log, Process: Process{
 		PID: r.Background[0], Group: left.Group(), Command: line, Dir: dir, LogFile: logFile, Started: s.opt.Now(), Running: true,
 	}})
 }
@@ -59,7 +71,9 @@ func (s *Session) Processes(ctx context.Context) []Process {
 func (s *Session) look(ctx context.Context) {
 	ended := 0
 	for _, b := range s.background {
-		b.Running = b.Running && len(b.left.Running(ctx)) > 0
+		if was := b.Running; was && len(b.left.Running(ctx)) == 0 {
+			b.end()
+		}
 		if !b.Running {
 			ended++
 		}
@@ -84,7 +98,7 @@ func (s *Session) StopProcess(ctx context.Context, pid int) error {
 	for _, b := range s.background {
 		if b.Running && (b.PID == pid || slices.Contains(b.left.Running(ctx), pid)) {
 			b.left.End()
-			b.Running = false
+			b.end()
 			return nil
 		}
 	}
@@ -97,6 +111,7 @@ func (s *Session) stopAll() {
 	defer s.bgMu.Unlock()
 	for _, b := range s.background {
 		b.left.End()
+		b.end()
 	}
 	s.background = nil
 }

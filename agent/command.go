@@ -67,23 +67,32 @@ func (s *Session) runCommand(ctx context.Context, t *turn, c *call, cmd *tools.C
 		s.emit(t.id, ToolOutput{CallID: c.id, Text: secret.Redact(text, s.opt.Secrets...)})
 	}
 	var logFile string
+	var log *shell.Log
 	if cmd.Background {
 		f, err := s.tempFile("background-*.log")
 		if err != nil {
 			s.finish(t, c, "", fmt.Errorf("make a file for the output: %w", err))
 			return
 		}
+		log, err = shell.NewLog(f, maxBackgroundLog, func(text string) string { return secret.Redact(text, s.opt.Secrets...) })
+		if err != nil {
+			s.finish(t, c, "", fmt.Errorf("make a file for the output: %w", err))
+			return
+		}
 		logFile = f
-		line.Background(f)
+		line.Background(log)
 	}
 	r, err := s.runShell(ctx, c.id, line, cmd.Background)
+	if log != nil && len(r.Background) == 0 {
+		log.Close()
+	}
 	if err != nil {
 		s.finish(t, c, "", err)
 		return
 	}
 	r.Output = secret.Redact(r.Output, s.opt.Secrets...)
 	if len(r.Background) > 0 {
-		s.leaveRunning(cmd.Line, cmd.Dir, logFile, r)
+		s.leaveRunning(cmd.Line, cmd.Dir, logFile, log, r)
 	}
 	if r.Canceled {
 		r.Output = s.shorten(r.Output, maxCommandTold, true)

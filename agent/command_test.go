@@ -142,15 +142,16 @@ func TestCommandEnvironment(t *testing.T) {
 	}
 }
 
-// A background process goes on, its output can be read, and it ends with the session.
+// A background process goes on, its output can be read, without secrets, and it ends with
+// the session.
 func TestCommandBackground(t *testing.T) {
-	b := newBench(t, agent.Options{Mode: agent.ModeYolo})
+	b := newBench(t, agent.Options{Mode: agent.ModeYolo, Secrets: []string{"own-credential-2"}})
 	gate := filepath.Join(b.root, "gate")
 	if err := syscall.Mkfifo(gate, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	*b.m = *agenttest.NewModel(
-		step(agenttest.Call{Name: "run_shell_command", Args: map[string]any{"command": "echo started; cat gate; echo going on; : >gate2; sleep 1000", "is_background": true}}),
+		step(agenttest.Call{Name: "run_shell_command", Args: map[string]any{"command": "echo started with own-credential-2; cat gate; echo going on; : >gate2; sleep 1000", "is_background": true}}),
 		done)
 	if err := syscall.Mkfifo(gate+"2", 0o600); err != nil {
 		t.Fatal(err)
@@ -172,13 +173,18 @@ func TestCommandBackground(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Close()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) { // it comes through a pipe
+		if data, _ := os.ReadFile(m[1]); strings.HasSuffix(string(data), "going on\n") || time.Now().After(deadline) {
+			break
+		}
+	}
 	view := workspace.NewView(b.ws.Snapshot())
 	if _, err := view.ResolveRead(m[1]); err == nil {
 		t.Error("a view of nobody's may read the file")
 	}
 	*b.m = *agenttest.NewModel(step(agenttest.Call{Name: "read_file", Args: map[string]any{"path": m[1]}}), done)
 	b.turn("y")
-	if r := b.m.Responses(1)[0]; r.Output != "started\ngoing on\n" {
+	if r := b.m.Responses(1)[0]; !strings.HasPrefix(r.Output, "started with ") || strings.Contains(r.Output, "own-credential-2") || !strings.HasSuffix(r.Output, "\ngoing on\n") {
 		t.Errorf("its output: %+v", r)
 	}
 	b.s.Close()

@@ -190,12 +190,17 @@ func TestProcesses(t *testing.T) {
 			t.Errorf("result %+v (%v)", r, err)
 		}
 		log := filepath.Join(b.apart, "log")
-		if err := os.WriteFile(log, nil, 0o600); err != nil {
-			t.Fatal(err)
+		newLog := func() *shell.Log {
+			l, err := shell.NewLog(log, 1<<20, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(l.Close)
+			return l
 		}
 		b.use.Detach = true
 		c := shell.Command{Line: "echo begun; while [ ! -e stop ]; do sleep 0.02; done; echo over", Dir: b.ws, Prefix: b.box.Prefix(b.use)}
-		c.Background(log)
+		c.Background(newLog())
 		r, err = shell.Run(t.Context(), c)
 		if err != nil || r.ExitCode != 0 || len(r.Background) == 0 {
 			t.Fatalf("result %+v (%v)", r, err)
@@ -206,7 +211,7 @@ func TestProcesses(t *testing.T) {
 		await(t, func() bool { data, _ := os.ReadFile(log); return string(data) == "begun\nover\n" })
 		left, err := shell.Run(t.Context(), func() shell.Command {
 			c := shell.Command{Line: "sleep 60", Dir: b.ws, Prefix: b.box.Prefix(b.use)}
-			c.Background(log)
+			c.Background(newLog())
 			return c
 		}())
 		if err != nil {

@@ -37,18 +37,19 @@ type Command struct {
 	DrainDelay time.Duration
 
 	behind []string // Prefix of what is put in the background
+	log    *Log     // that takes its output
 }
 
-// Background makes the command line run on by itself: Run returns at once, and the output goes to a file that exists.
-func (c *Command) Background(file string) {
+// Background makes the command line run on by itself: Run returns at once, and the output goes to a log.
+func (c *Command) Background(log *Log) {
 	// Handed over in the environment, so that nothing in the line can end the wrapping early.
 	env := c.Env
 	if env == nil {
 		env = os.Environ()
 	}
-	c.Env = append(slices.Clone(env), "REDLINE_LINE="+c.Line, "REDLINE_LOG="+file)
-	c.Line = `line=$REDLINE_LINE log=$REDLINE_LOG; unset REDLINE_LINE REDLINE_LOG; "$@" bash -c "$line" >"$log" 2>&1 </dev/null &`
-	c.behind, c.Prefix = c.Prefix, nil
+	c.Env = append(slices.Clone(env), "REDLINE_LINE="+c.Line)
+	c.Line = `line=$REDLINE_LINE; unset REDLINE_LINE; "$@" bash -c "$line" >&3 2>&1 </dev/null 3>&- &`
+	c.behind, c.Prefix, c.log = c.Prefix, nil, log
 }
 
 // Result is how a command ended.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"slices"
 	"syscall"
@@ -60,10 +61,17 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	if len(c.Input) > 0 {
 		cmd.Stdin = bytes.NewReader(c.Input)
 	}
+	if c.log != nil {
+		cmd.ExtraFiles = []*os.File{c.log.out} // 3 in the command
+		defer c.log.started()
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.WaitDelay = c.DrainDelay // a background process that holds the pipe must not hold us
 	if err := cmd.Start(); err != nil {
 		return Result{}, fmt.Errorf("starting bash in %q: %w", c.Dir, err)
+	}
+	if c.log != nil {
+		c.log.started()
 	}
 	group := cmd.Process.Pid
 	ended := make(chan error, 1)
