@@ -117,11 +117,11 @@ func authorized(c net.Conn, token string) bool {
 }
 
 // serveMany serves the clients of l, each with documents of its own, until ctx ends or
-// nobody was connected for idle (0: it stays).
-func serveMany(ctx context.Context, l net.Listener, token string, idle time.Duration, opt lsp.Options) {
+// nobody was connected for idle (0: it stays). options returns what each of them is served with.
+func serveMany(ctx context.Context, l net.Listener, token string, idle time.Duration, log *zap.Logger, options func() lsp.Options) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	opt.Hub = lsp.NewHub()
+	hub := lsp.NewHub()
 	var (
 		clients sync.WaitGroup
 		mu      sync.Mutex
@@ -155,10 +155,12 @@ func serveMany(ctx context.Context, l net.Listener, token string, idle time.Dura
 			end := context.AfterFunc(ctx, func() { c.Close() })
 			defer end()
 			if token != "" && !authorized(c, token) {
-				opt.Log.Warn("a client without the token was refused", zap.String("from", c.RemoteAddr().String()))
+				log.Warn("a client without the token was refused", zap.String("from", c.RemoteAddr().String()))
 				c.Close()
 				return
 			}
+			opt := options()
+			opt.Hub = hub
 			lsp.Serve(ctx, c, opt)
 		})
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"net"
 	"os"
 	"os/exec"
@@ -94,6 +95,53 @@ func TestServeListen(t *testing.T) {
 	case <-ended:
 	case <-time.After(20 * time.Second):
 		t.Error("the server does not end when it is idle")
+	}
+}
+
+// Each window of a process gets its own log and trace, and nothing of the others'.
+func TestListenLogs(t *testing.T) {
+	home, err := os.MkdirTemp("", "rl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(home) })
+	gemini := geminitest.New(t)
+	socket := filepath.Join(home, "run", "s")
+	server := redlineCmd(t, home, gemini, "serve", "--listen", "unix:"+socket, "--log-level", "debug")
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = server.Process.Kill()
+		_ = server.Wait()
+	}()
+	waitSocket(t, socket)
+	var windows [2]*lsptest.Editor
+	var ids [2]string
+	for i := range windows {
+		e := lsptest.NewEditor(t, lsptest.Process(redlineCmd(t, home, gemini, "serve", "--remote", "unix:"+socket)), lsptest.Options{Root: t.TempDir()})
+		windows[i] = e
+		if i == 0 {
+			e.Notify("$/setTrace", map[string]any{"value": "messages"})
+		}
+		var info struct{ SessionID string }
+		e.MustCall("agent/session/new", map[string]any{}, &info)
+		e.MustCall("agent/session/delete", map[string]any{"sessionId": info.SessionID}, nil)
+		ids[i] = info.SessionID
+	}
+	for i, e := range windows {
+		own := func(raw json.RawMessage) bool { return strings.Contains(string(raw), ids[i]) }
+		e.WaitNotification("window/logMessage", own)
+		if i == 0 {
+			e.WaitNotification("$/logTrace", func(raw json.RawMessage) bool { return strings.Contains(string(raw), "agent/session/delete") })
+		} else if n := e.Notifications("$/logTrace"); len(n) > 0 {
+			t.Errorf("window %d did not ask for %d traces", i, len(n))
+		}
+		for _, raw := range e.Notifications("window/logMessage") {
+			if strings.Contains(string(raw), ids[1-i]) {
+				t.Errorf("window %d got of the other's log: %s", i, raw)
+			}
+		}
 	}
 }
 

@@ -110,6 +110,9 @@ func (o *observation) clientLog() *lsp.ClientLog {
 	return lsp.NewClientLog(o.at, o.redact.Text)
 }
 
+// anotherLog returns a log for one of several editors that one process serves.
+func (o *observation) anotherLog() *lsp.ClientLog { return lsp.NewClientLog(o.at, o.redact.Text) }
+
 // create opens a file for its owner alone.
 func (o *observation) create(name string, mode int) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|mode, 0o600)

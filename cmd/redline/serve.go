@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
 	"redline/agent/retry"
 	"redline/agent/slash"
@@ -51,8 +52,12 @@ func runServe(ctx context.Context, std stdio, args []string) int {
 		}
 		return exitOK
 	}
+	var cores []zapcore.Core
 	clientLog := watch.clientLog()
-	code, err := watch.open(std, clientLog)
+	if *listenAt == "" { // else each client has a log of its own
+		cores = append(cores, clientLog)
+	}
+	code, err := watch.open(std, cores...)
 	if err != nil {
 		return fail(std, code, "%v", err)
 	}
@@ -66,13 +71,16 @@ func runServe(ctx context.Context, std stdio, args []string) int {
 		defer restore()
 	}
 	trusted, user := newTrust(std.getenv), signin.NewUser(std.getenv, versionString())
-	opt := lsp.Options{
-		Version: versionString(), Log: log, ClientLog: clientLog, Review: *review, Trust: trusted, Journal: config.Sessions(std.getenv), Blobs: config.Checkpoints(std.getenv),
-		Folder: documentsFolder(std.getenv),
-		Settings: func(folders []string) (lsp.Settings, error) {
-			return trustedSettings(std.getenv, folders, trusted, user, *modelName, log, &watch)
-		},
+	options := func(log *zap.Logger, clientLog *lsp.ClientLog) lsp.Options {
+		return lsp.Options{
+			Version: versionString(), Log: log, ClientLog: clientLog, Review: *review, Trust: trusted, Journal: config.Sessions(std.getenv), Blobs: config.Checkpoints(std.getenv),
+			Folder: documentsFolder(std.getenv),
+			Settings: func(folders []string) (lsp.Settings, error) {
+				return trustedSettings(std.getenv, folders, trusted, user, *modelName, log, &watch)
+			},
+		}
 	}
+	opt := options(log, clientLog)
 	if watch.tracer != nil {
 		opt.Tap = watch.tracer.tap
 	}
@@ -91,7 +99,12 @@ func runServe(ctx context.Context, std stdio, args []string) int {
 			return fail(std, exitFailed, "%v", err)
 		}
 		log.Info("listening", zap.Stringer("address", l.Addr()))
-		serveMany(ctx, l, token, *idle, opt)
+		serveMany(ctx, l, token, *idle, log, func() lsp.Options {
+			clientLog := watch.anotherLog()
+			own := options(log.WithOptions(zap.WrapCore(func(c zapcore.Core) zapcore.Core { return zapcore.NewTee(c, clientLog) })), clientLog)
+			own.Tap, own.Debug = opt.Tap, opt.Debug
+			return own
+		})
 		return exitOK
 	}
 	return lsp.Serve(ctx, rpc.Pair(std.in, writeCloser{std.out}), opt)
