@@ -30,8 +30,21 @@ type environment struct {
 	chromium string
 }
 
-// installed returns the environment, or skips the test.
+// workbenches bounds how many run at once: each is a browser and two or three Node processes.
+var workbenches = make(chan struct{}, 4)
+
+// installed returns the environment, or skips the test. The test goes on beside others of its kind.
 func installed(t *testing.T) environment {
+	t.Helper()
+	env := found(t)
+	t.Parallel()
+	workbenches <- struct{}{}
+	t.Cleanup(func() { <-workbenches })
+	return env
+}
+
+// found is installed for a test that measures, and so runs alone.
+func found(t *testing.T) environment {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("a real editor is not driven in short mode")

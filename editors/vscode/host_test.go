@@ -100,8 +100,7 @@ func TestVSCodeNative(t *testing.T) {
 		open:     []string{"list.txt"},
 	})
 	w.run("Chat: Focus on Chat View")
-	w.wait(".interactive-input-part .monaco-editor", "")
-	w.typeText("@redline write two as a digit")
+	w.do(command{"op": "compose", "sel": ".interactive-input-part .monaco-editor", "text": "@redline write two as a digit"})
 	w.shot("0-typed")
 	w.press("Enter")
 	w.wait(".interactive-session .monaco-button", "Run once")
@@ -114,8 +113,7 @@ func TestVSCodeNative(t *testing.T) {
 	w.wait(".interactive-session", "There it is.")
 	w.waitEditor("2")
 	w.shot("3-done")
-	w.click(".interactive-input-part .monaco-editor")
-	w.typeText("Still there?")
+	w.do(command{"op": "compose", "sel": ".interactive-input-part .monaco-editor", "text": "@redline Still there?"})
 	w.press("Enter")
 	w.wait(".interactive-session", "Still here.")
 	if n := len(srv.Requests()[3].Body.Contents); n < 3 {

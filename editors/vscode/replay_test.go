@@ -16,9 +16,9 @@ import (
 
 // TestVSCodeReplay plays the replay files that every editor plays.
 func TestVSCodeReplay(t *testing.T) {
-	installed(t)
 	for _, name := range []string{"review", "conflict", "bytes", "amend"} {
 		t.Run(name, func(t *testing.T) {
+			installed(t)
 			replay := editortest.Load(t, name)
 			root, model := replay.Start(t)
 			w := start(t, setup{

@@ -84,7 +84,7 @@ func TestVSCodeNoServer(t *testing.T) {
 	trace := filepath.Join(t.TempDir(), "trace")
 	w.configure("redline.trace.server", "verbose")
 	w.configure("redline.server.args", []string{"--trace", trace})
-	for deadline := time.Now().Add(time.Minute); ; {
+	for deadline := time.Now().Add(patience); ; {
 		if data, err := os.ReadFile(trace); err == nil && strings.Contains(string(data), "verbose") {
 			break
 		}

@@ -17,7 +17,7 @@ import (
 // same document before they came and after they were rejected: from the key to the frame that
 // shows it. Twice the time fails it; the ratio itself is logged.
 func TestVSCodeTyping(t *testing.T) {
-	installed(t)
+	found(t)
 	var before strings.Builder
 	var calls []geminitest.Call
 	dir := workspace(t, map[string]string{"long.go": ""})

@@ -12,6 +12,7 @@
 //   {"op":"menu","text":…}   runs a command of the palette by its title
 //   {"op":"quick","text":…}  opens a file by its name
 //   {"op":"goto","file":…,"line":…}  the same, with the cursor at the start of a 1-based line
+//   {"op":"compose","sel":…,"text":…}  replaces the text of an editor box and waits until it stands there
 //   {"op":"latency","text":…}  types it key by key and returns, for each, the ms from the key to the frame that shows it
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
@@ -26,7 +27,8 @@ const browser = await chromium.launch({
 let page;
 const pages = [];
 // Generous, for machines that do other work too; what is waited for ends the wait.
-let timeout = 60000;
+const patience = 180000;
+let timeout = patience;
 
 /** The page, or the frame of our webview: it is inside the frame that every webview has. */
 const scope = (c) => (c.in === "chat" ? page.frameLocator(`iframe.webview.ready[src*="extensionId=redline."]`).frameLocator("#active-frame") : page);
@@ -126,6 +128,28 @@ const ops = {
       await page.keyboard.up(c.key);
     }
   },
+  async compose(c) {
+    // A box that is still being set up loses what is typed, and its list of suggestions would
+    // take the next Enter for itself.
+    const plain = (s) => s.replace(/[\s\u00a0\u200b]/g, "");
+    const list = page.locator(".suggest-widget.visible");
+    for (const end = Date.now() + timeout; ; ) {
+      await find(c).click({ timeout });
+      await page.keyboard.press("Control+a");
+      await page.keyboard.type(c.text);
+      for (let i = 0; i < 20; i++) {
+        if (await list.count()) {
+          await page.keyboard.press("Escape");
+        } else if (plain((await find(c).locator(".view-lines").innerText()) ?? "") === plain(c.text)) {
+          return;
+        }
+        await page.waitForTimeout(50);
+      }
+      if (Date.now() > end) {
+        throw new Error(`the text does not stand in ${c.sel}`);
+      }
+    }
+  },
   async latency(c) {
     await page.evaluate(() => {
       window.latencies = [];
@@ -203,7 +227,7 @@ const ops = {
 
 for await (const line of createInterface({ input: process.stdin })) {
   const c = JSON.parse(line);
-  timeout = c.timeout ?? 60000;
+  timeout = c.timeout ?? patience;
   let answer;
   try {
     const run = ops[c.op];
