@@ -51,13 +51,14 @@ unpack() {
 # relink NEW DIR PROGRAM...: sets programs below NEW to use the loader and libraries of DIR, where NEW
 # will be. What is no program with a loader is left alone.
 relink() {
-  local new=$1 dir=$2 lib loader file
+  local new=$1 dir=$2 arch loader file
   shift 2
-  lib=$dir/usr/lib/$(uname -m)-linux-gnu
-  loader=$(ls "${lib/#$dir/$new}"/ld-linux-*.so.* | head -1 | sed "s|^$new|$dir|")
+  arch=$(uname -m)-linux-gnu
+  # Older suites have some in /lib.
+  loader=$dir/$(cd "$new" && ls {usr/lib,lib}/"$arch"/ld-linux-*.so.* 2>/dev/null | head -1 || true)
   for file in "$@"; do
     patchelf --print-interpreter "$file" >/dev/null 2>&1 || continue
     # An rpath, not a runpath: it must hold for the libraries' own libraries too.
-    patchelf --set-interpreter "$loader" --force-rpath --set-rpath "$lib" "$file"
+    patchelf --set-interpreter "$loader" --force-rpath --set-rpath "$dir/usr/lib/$arch:$dir/lib/$arch" "$file"
   done
 }

@@ -21,16 +21,25 @@ import (
 	"redline/editors/editortest"
 )
 
+// oldest stands in for the oldest Emacs that the package is for; see testdata/floor.el.
+const oldest = "emacs-28"
+
 // program returns the path of Emacs, or skips the test.
 func program(t testing.TB) string {
+	t.Helper()
+	return version(t, "emacs-30")
+}
+
+// version returns the path of an Emacs by its folder, or skips the test.
+func version(t testing.TB, name string) string {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("a real editor is not driven in short mode")
 	}
 	prefix := editortest.Prefix(t)
-	path := filepath.Join(prefix, "emacs-30", "emacs")
+	path := filepath.Join(prefix, name, "emacs")
 	if _, err := os.Stat(path); err != nil {
-		editortest.Missing(t, "Emacs is not installed in "+prefix+"; run editors/emacs/testenv/install.sh")
+		editortest.Missing(t, name+" is not installed in "+prefix+"; run editors/emacs/testenv/install.sh")
 	}
 	return path
 }
@@ -106,9 +115,14 @@ func socket(t *testing.T) string {
 // start starts Emacs in root, without a screen. It is ended with the test.
 func start(t *testing.T, root, url string, more ...string) *emacs {
 	t.Helper()
+	return startIn(t, program(t), root, url, more...)
+}
+
+// startIn is start with another Emacs.
+func startIn(t *testing.T, exe, root, url string, more ...string) *emacs {
+	t.Helper()
 	e := &emacs{t: t, root: root, socket: socket(t)}
 	e.env = append(environment(t, root, e.socket, url), more...)
-	exe := program(t)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, exe, "-Q", "--batch", "-l", abs(t, "testdata/drive.el"))

@@ -222,26 +222,50 @@ An error answer is a `user-error'; quitting gives up waiting."
   "Signal that PROGRAM, the server, is not there."
   (user-error "Redline: there is no program %S.  Install it (go install ./cmd/redline) and put it on the PATH, or customize `redline-command'" program))
 
+;; Before Emacs 30 jsonrpc takes what comes right in the process filter.  A handler that waits
+;; there for another answer, and `jsonrpc-request' itself, which leaves the filter by a throw,
+;; would have it lose its place in the stream: what came in the same read is not seen until
+;; more comes.  So messages are only cut there, and taken when the filter is done.
+
+(defun redline--cut (process text)
+  "Cut TEXT, from PROCESS, into messages, which are taken later on, in order."
+  (cl-letf (((symbol-function 'jsonrpc-connection-receive)
+             (lambda (server message)
+               (process-put process 'redline-came
+                            (append (process-get process 'redline-came) (list message)))
+               (run-with-timer 0 nil #'redline--take process server))))
+    (jsonrpc--process-filter process text)))
+
+(defun redline--take (process server)
+  "Have SERVER take the next message that came from PROCESS."
+  (when-let* ((came (process-get process 'redline-came)))
+    (process-put process 'redline-came (cdr came))
+    (jsonrpc-connection-receive server (car came))))
+
 (defun redline--make (root)
   "Return a new connection to a server in ROOT."
   (let* ((default-directory root)
          (program (car redline-command))
          (path (or (executable-find program) (redline--missing program)))
          (process-environment (append redline-environment process-environment))
-         (name (format "redline: %s" (file-name-nondirectory (directory-file-name root)))))
-    (apply #'make-instance 'redline-server
-           :name name :root root
-           :request-dispatcher #'redline--handle-request
-           :notification-dispatcher #'redline--handle-notification
-           :on-shutdown #'redline--ended
-           :process (lambda ()
-                      (make-process
-                       :name name :command (cons path (cdr redline-command))
-                       :connection-type 'pipe :coding 'utf-8-emacs-unix :noquery t
-                       :stderr (get-buffer-create (format "*%s stderr*" name))))
-           (if (boundp 'jsonrpc-event-hook) ; since Emacs 30
-               `(:events-buffer-config (:size ,redline-log-size :format full))
-             `(:events-buffer-scrollback-size ,redline-log-size)))))
+         (name (format "redline: %s" (file-name-nondirectory (directory-file-name root))))
+         (new (boundp 'jsonrpc-event-hook)) ; since Emacs 30
+         (server
+          (apply #'make-instance 'redline-server
+                 :name name :root root
+                 :request-dispatcher #'redline--handle-request
+                 :notification-dispatcher #'redline--handle-notification
+                 :on-shutdown #'redline--ended
+                 :process (lambda ()
+                            (make-process
+                             :name name :command (cons path (cdr redline-command))
+                             :connection-type 'pipe :coding 'utf-8-emacs-unix :noquery t
+                             :stderr (get-buffer-create (format "*%s stderr*" name))))
+                 (if new
+                     `(:events-buffer-config (:size ,redline-log-size :format full))
+                   `(:events-buffer-scrollback-size ,redline-log-size)))))
+    (unless new (set-process-filter (jsonrpc--process server) #'redline--cut))
+    server))
 
 (defun redline--start (root)
   "Start a server in ROOT, initialize it and return it."

@@ -18,6 +18,14 @@ func TestReplay(t *testing.T) {
 			replay.Check(t, root, model)
 		})
 	}
+	t.Run("oldest", func(t *testing.T) {
+		exe := version(t, oldest)
+		t.Parallel()
+		replay := editortest.Load(t, "review")
+		root, model := replay.Start(t)
+		replay.Play(t, person{startIn(t, exe, root, model.URL)})
+		replay.Check(t, root, model)
+	})
 }
 
 // person uses the package by commands and keys.

@@ -54,15 +54,23 @@ func itoa(n int) string {
 // The server is killed in the middle of a turn, with hunks open: it is started again, the
 // session goes on and the hunks are there.
 func TestKilled(t *testing.T) {
-	program(t)
-	t.Parallel()
+	for _, name := range []string{"emacs-30", oldest} {
+		t.Run(name, func(t *testing.T) {
+			exe := version(t, name)
+			t.Parallel()
+			testKilled(t, exe)
+		})
+	}
+}
+
+func testKilled(t *testing.T, exe string) {
 	root := workspace(t, map[string]string{"a.txt": poem})
 	a := filepath.Join(root, "a.txt")
 	srv := geminitest.New(t,
 		geminitest.Step{Chunks: []geminitest.Chunk{{Text: "Here they are."}, {Calls: []geminitest.Call{replace(a, "two\n", "TWO\n"), replace(a, "nine\n", "NINE\n")}}}},
 		geminitest.Say("Fine."), geminitest.Say("And so on."),
 	)
-	e := start(t, root, srv.URL)
+	e := startIn(t, exe, root, srv.URL)
 	e.do(`(show "a.txt" 5) (redline-ask "shout") (await-hunks 2) (keys "C-e ,") (setq first (server))`)
 	// It ended within a moment of its start, which would count as a failure to start.
 	e.do(`(setf (redline--started first) 0) (signal-process (jsonrpc--process first) 'SIGKILL)

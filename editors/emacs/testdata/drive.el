@@ -5,6 +5,7 @@
 
 (require 'cl-lib)
 (require 'json)
+(load (expand-file-name "floor" (file-name-directory load-file-name)) nil t)
 (let ((elc (getenv "REDLINE_ELC")))
   (add-to-list 'load-path (if (or (null elc) (equal elc "")) (getenv "REDLINE_PLUGIN") elc)))
 ;; Without a person nothing may be asked that was not prepared: it would be asked for ever.
@@ -143,8 +144,7 @@
                       :filter #'drive-filter :coding 'binary :noquery t)
 
 (when noninteractive
-  (princ "ready\n")
-  (flush-standard-output)
+  (send-string-to-terminal "ready\n") ; which is written at once
   ;; Not for ever, should the test be gone.
   (let ((parent (alist-get 'ppid (process-attributes (emacs-pid)))))
     (while (process-attributes parent) (accept-process-output nil 1))))
