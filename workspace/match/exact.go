@@ -8,7 +8,32 @@ const maxPlaces = 10000
 // exact finds old byte for byte. With bounded set, places inside a word do not count.
 func (s *search) exact(old, new string, bounded bool) []Edit {
 	spans, found := s.occurrences(s.text, old, bounded)
+	if found == 1 && s.expected == 1 && !bounded {
+		if other, ok := s.overlapping(spans[0], old, new); ok {
+			s.err = &Error{Kind: Count, Expected: 1, Found: 2, Excerpts: places(s.text, [][2]int{spans[0], other})}
+			return nil
+		}
+	}
 	return s.edits(spans, found, old, new, Count)
+}
+
+// overlapping returns another place of old that begins in the one that was found, if replacing it would make another
+// text: of "}\n}\n}\n" either pair of braces may be meant.
+func (s *search) overlapping(found [2]int, old, new string) (other [2]int, ok bool) {
+	// Text that repeats itself has as many such places as bytes; the first few tell.
+	for at, tries := found[0]+1, 0; at < found[1] && at+len(old) <= len(s.text) && tries < 8; tries++ {
+		i := strings.Index(s.text[at:min(len(s.text), found[1]-1+len(old))], old)
+		if i < 0 {
+			return other, false
+		}
+		at += i
+		// The texts differ in what stands between the two places.
+		if new+s.text[found[1]:at+len(old)] != s.text[found[0]:at]+new {
+			return [2]int{at, at + len(old)}, true
+		}
+		at++
+	}
+	return other, false
 }
 
 // occurrences returns the spans of old in text, not overlapping, and their number, which may exceed the spans kept.
@@ -56,6 +81,13 @@ func (s *search) exactButLineEnds(old, new string, bounded bool) []Edit {
 	lf := strings.ReplaceAll(strings.TrimPrefix(old, "\uFEFF"), "\r\n", "\n")
 	if lf == "" {
 		return nil
+	}
+	if s.ends.cr > 0 {
+		if lf = withReturnsOnly(lf); lf == old {
+			return nil
+		}
+		spans, found := s.occurrences(s.text, lf, bounded)
+		return s.edits(spans, found, lf, new, Count)
 	}
 	if lf == old && (s.ends.crlf == 0 || strings.IndexByte(old, '\n') < 0) {
 		return nil // the same search as the exact one

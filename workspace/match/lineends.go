@@ -5,6 +5,8 @@ import "strings"
 // lineEnds is what a text says about its line ends.
 type lineEnds struct {
 	lf, crlf int
+	// cr is set only when carriage returns are the only line ends there are; elsewhere they are text.
+	cr int
 }
 
 func lineEndsOf(text string) lineEnds {
@@ -16,7 +18,11 @@ func lineEndsOf(text string) lineEnds {
 		return lineEnds{lf: 1}
 	}
 	crlf := strings.Count(text, "\r\n")
-	return lineEnds{lf: strings.Count(text, "\n") - crlf, crlf: crlf}
+	ends := lineEnds{lf: strings.Count(text, "\n") - crlf, crlf: crlf}
+	if ends.lf+ends.crlf == 0 {
+		ends.cr = strings.Count(text, "\r")
+	}
+	return ends
 }
 
 // usual returns the line end most lines have.
@@ -33,6 +39,9 @@ func (e lineEnds) mixed() bool { return e.lf > 0 && e.crlf > 0 }
 // adopt gives new the line ends of the place text[start:end] it is going to, so that a file never gets a line end it
 // does not have there. Lines that stand in the place already keep their own.
 func (e lineEnds) adopt(text string, start, end int, new string) string {
+	if e.cr > 0 {
+		return withReturnsOnly(new)
+	}
 	if e.lf+e.crlf == 0 {
 		return new // a file of one line says nothing
 	}
@@ -54,6 +63,7 @@ func (e lineEnds) adopt(text string, start, end int, new string) string {
 		}
 		return unlike
 	})
+	pairBetween(pairs, len(was))
 	usual := e.near(text, start, end)
 	var b strings.Builder
 	for j, l := range lines {
@@ -68,6 +78,32 @@ func (e lineEnds) adopt(text string, start, end int, new string) string {
 		}
 	}
 	return b.String()
+}
+
+// pairBetween pairs lines that were changed: where as many stand between two paired ones before and after, one by one.
+// pairs has for each new line the old one, or -1; old is the number of old lines.
+func pairBetween(pairs []int, old int) {
+	last, lastOld := -1, -1
+	for j := 0; j <= len(pairs); j++ {
+		next := old
+		if j < len(pairs) {
+			next = pairs[j]
+		}
+		if next < 0 {
+			continue
+		}
+		if j-last == next-lastOld {
+			for k := last + 1; k < j; k++ {
+				pairs[k] = lastOld + k - last
+			}
+		}
+		last, lastOld = j, next
+	}
+}
+
+// withReturnsOnly spells the line ends of s as lone carriage returns.
+func withReturnsOnly(s string) string {
+	return strings.NewReplacer("\r\n", "\r", "\n", "\r").Replace(s)
 }
 
 // near returns the line end of the place text[start:end]: that of most lines in it, else of the line it is in.
