@@ -65,7 +65,7 @@ func (s *Server) executeCommand(ctx context.Context, p *protocol.ExecuteCommandP
 		// A bare string is the text: some editors can send nothing else.
 		if json.Unmarshal(p.Arguments[0], &args.Text) != nil {
 			if err := json.Unmarshal(p.Arguments[0], &args); err != nil {
-				return nil, rpc.BadParams("arguments[0]", "%v", err)
+				return nil, rpc.BadParams("arguments[0]", "must be a text or an object such as {\"text\": \"…\"}; %s is neither, or has a field of a wrong type", shortJSON(p.Arguments[0]))
 			}
 		}
 	}
@@ -79,6 +79,16 @@ func (s *Server) executeCommand(ctx context.Context, p *protocol.ExecuteCommandP
 		s.showMessage(ctx, protocol.MessageTypeError, "Redline: "+text)
 	}
 	return res, err
+}
+
+// shortJSON returns the beginning of a JSON text, for a message.
+func shortJSON(raw []byte) string {
+	const most = 80
+	text := strings.ToValidUTF8(string(raw), "?")
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return text
 }
 
 // currentSession returns the newest session, making one if there is none.

@@ -123,10 +123,18 @@ func rootsOf(p *protocol.InitializeParams) []string {
 	return out
 }
 
-// pathOf returns the path of a file: URI; ok is false for any other scheme.
+// pathOf returns the path of a file: URI; ok is false for any other scheme, and for text without one.
 func pathOf(raw string) (path string, ok bool) {
-	u, err := uri.Parse(raw)
-	if err != nil || u.Scheme() != "file" {
+	const scheme = "file:"
+	if len(raw) < len(scheme) || !strings.EqualFold(raw[:len(scheme)], scheme) {
+		return "", false
+	}
+	rest := raw[len(scheme):]
+	if after, ok := strings.CutPrefix(rest, "//localhost/"); ok {
+		rest = "///" + after
+	}
+	u, err := uri.ParseStrict(scheme + rest)
+	if err != nil {
 		return "", false
 	}
 	return u.FsPath(), true

@@ -227,7 +227,12 @@ func sessionError(err error) error {
 	return rpc.Failed("%v", err)
 }
 
-func (s *Server) toolList(context.Context, *Empty) (ToolList, error) {
+func (s *Server) toolList(_ context.Context, p *CommandListParams) (ToolList, error) {
+	if p.SessionID != "" {
+		if _, err := s.session(p.SessionID); err != nil {
+			return ToolList{}, err
+		}
+	}
 	set, err := s.loadSettings()
 	if err != nil {
 		return ToolList{}, rpc.Failed("settings: %v", err)

@@ -104,15 +104,29 @@ func (s *Server) didSave(_ context.Context, p *protocol.DidSaveTextDocumentParam
 	return nil
 }
 
-func (s *Server) didChangeFolders(_ context.Context, p *protocol.DidChangeWorkspaceFoldersParams) error {
+// foldersParams is DidChangeWorkspaceFoldersParams with the URIs as the client spells them: the protocol package makes
+// file: URIs of any text.
+type foldersParams struct {
+	Event struct {
+		Added   []folderRef `json:"added"`
+		Removed []folderRef `json:"removed"`
+	} `json:"event"`
+}
+
+// folderRef is a folder of the workspace as clients name it.
+type folderRef struct {
+	URI string `json:"uri"`
+}
+
+func (s *Server) didChangeFolders(_ context.Context, p *foldersParams) error {
 	folders := s.ws.Snapshot().Folders()
 	for _, f := range p.Event.Removed {
-		if path, ok := pathOf(string(f.URI)); ok {
+		if path, ok := pathOf(f.URI); ok {
 			folders = slices.DeleteFunc(folders, func(x string) bool { return x == path })
 		}
 	}
 	for _, f := range p.Event.Added {
-		if path, ok := pathOf(string(f.URI)); ok && !slices.Contains(folders, path) {
+		if path, ok := pathOf(f.URI); ok && !slices.Contains(folders, path) {
 			folders = append(folders, path)
 		}
 	}
