@@ -11,6 +11,7 @@
 ;;; Code:
 
 (require 'redline-chat)
+(require 'redline-language)
 (require 'flymake)
 
 (defun redline--place-label (beg end)
@@ -47,8 +48,7 @@
 (defun redline--diagnostic-words (d)
   "Return the Flymake diagnostic D as a line of text."
   (format "line %d: %s: %s" (line-number-at-pos (flymake-diagnostic-beg d) t)
-          (pcase (redline--severity (flymake-diagnostic-type d))
-            (1 "error") (2 "warning") (_ "note"))
+          (redline--severity-words (redline--severity (flymake-diagnostic-type d)))
           (flymake-diagnostic-text d)))
 
 (defun redline--severity (type)
@@ -59,17 +59,32 @@
       ((or :warning 'flymake-warning 'eglot-warning) 2)
       (_ 3))))
 
+(defun redline--severity-words (number)
+  "Return LSP's severity NUMBER as a word."
+  (pcase number (1 "error") (2 "warning") (_ "note")))
+
+(defun redline--problems (beg end)
+  "Return what is known to be wrong between BEG and END, as lines.
+Without BEG and END, in the whole buffer.  Flymake knows, or lsp-mode."
+  (if (bound-and-true-p flymake-mode)
+      (mapcar #'redline--diagnostic-words
+              (sort (flymake-diagnostics beg end)
+                    (lambda (a b) (< (flymake-diagnostic-beg a) (flymake-diagnostic-beg b)))))
+    (cl-loop for d in (redline--lsp-mode-diagnostics)
+             for start = (plist-get (plist-get d :range) :start)
+             for at = (redline--point start "utf-16")
+             when (or (null beg) (<= beg at end))
+             collect (format "line %d: %s: %s" (1+ (plist-get start :line))
+                             (redline--severity-words (plist-get d :severity))
+                             (plist-get d :message)))))
+
 (defun redline--context-diagnostics (&optional beg end)
-  "Return what Flymake has to say of the current buffer, labelled, or nil.
-With BEG and END, of the text between these."
-  (when-let* (((bound-and-true-p flymake-mode))
-              (found (flymake-diagnostics beg end)))
+  "Return what is known to be wrong in the current buffer, labelled, or nil.
+With BEG and END, in the text between these."
+  (when-let* ((found (redline--problems beg end)))
     (cons (format "%s in %s" (redline--counted (length found) "diagnostic") (buffer-name))
           (list :kind "diagnostics" :uri (redline--buffer-uri)
-                :text (mapconcat #'redline--diagnostic-words
-                                 (sort found (lambda (a b) (< (flymake-diagnostic-beg a)
-                                                              (flymake-diagnostic-beg b))))
-                                 "\n")))))
+                :text (string-join found "\n")))))
 
 (defun redline--context-xref ()
   "Return the places that the *xref* buffer presents, labelled, or nil."
@@ -197,7 +212,7 @@ The server is started, for names are told as it knows them."
                    (cons (pos-bol) (pos-eol))))
          (found (or (redline--context-diagnostics (car region) (cdr region))
                     (redline--context-diagnostics)
-                    (user-error "Redline: Flymake found nothing here"))))
+                    (user-error "Redline: nothing is known to be wrong here"))))
     (redline-ask "Fix these problems."
                  (list (cdr found)
                        (cdr (redline--context-region (car region) (cdr region)))))))

@@ -5,21 +5,17 @@
 
 ;;; Commentary:
 
-;; Diagnostics come from Flymake; definitions, references and symbols from the language server
-;; that eglot runs, else from xref and imenu; descriptions from the language server, else from
-;; Eldoc; renaming from the language server.  Language servers are asked without waiting.
+;; Diagnostics come from Flymake, or from lsp-mode; definitions, references and symbols from the
+;; language server, else from xref and imenu; descriptions from the language server, else from
+;; Eldoc; renaming from the language server.
 
 ;;; Code:
 
 (require 'redline-context)
+(require 'redline-language)
 (require 'xref)
 (require 'imenu)
 (require 'eldoc)
-
-(declare-function eglot-current-server "eglot")
-(declare-function eglot--signal-textDocument/didChange "eglot")
-(declare-function eglot--capabilities "eglot")
-(defvar eglot-current-linepos-function)
 
 (defun redline--buffer-of (params)
   "Return the buffer of the file that PARAMS name."
@@ -39,55 +35,11 @@
                                     (redline--encoding ,server)))
          ,@body))))
 
-;;;; The language server that eglot runs
-
-(defun redline--eglot-encoding ()
-  "Return the unit of positions of eglot's server for the current buffer."
-  (pcase eglot-current-linepos-function
-    ('eglot-utf-8-linepos "utf-8")
-    ('eglot-utf-32-linepos "utf-32")
-    (_ "utf-16")))
-
-(defun redline--eglot (feature)
-  "Return eglot's server for the current buffer, if it has FEATURE."
-  (and (featurep 'eglot)
-       (when-let* ((server (eglot-current-server)))
-         (and (jsonrpc-running-p server)
-              (not (memq (plist-get (eglot--capabilities server) feature) '(nil :json-false)))
-              server))))
-
-(defun redline--eglot-ask (server method params convert)
-  "Ask SERVER, eglot's, METHOD with PARAMS; return a promise.
-Its value is the answer, after CONVERT."
-  (eglot--signal-textDocument/didChange)
-  (let ((promise (make-redline-promise)))
-    (jsonrpc-async-request
-     server method params :timeout 12
-     :success-fn (lambda (result)
-                   (condition-case err
-                       (redline--settle promise :result (funcall convert result))
-                     (error (redline--settle
-                             promise :error (list :code -32603
-                                                  :message (error-message-string err))))))
-     :error-fn (lambda (err)
-                 (redline--settle promise :error (list :code -32603
-                                                       :message (plist-get err :message))))
-     :timeout-fn (lambda ()
-                   (redline--settle promise :error
-                                    '(:code -32603
-                                      :message "the language server does not answer"))))
-    promise))
-
-(defun redline--eglot-here ()
-  "Return point as eglot's server counts."
-  (list :textDocument (list :uri (redline--path-to-uri buffer-file-name))
-        :position (redline--position (point) (redline--eglot-encoding))))
+;;;; Places
 
 (defun redline--many (result)
   "Return RESULT, one, several or nothing, as a vector."
   (cond ((vectorp result) result) (result (vector result)) (t [])))
-
-;;;; Places
 
 (defun redline--xref-location (item)
   "Return ITEM of xref as a Location, or nil if it is in no file."
@@ -116,19 +68,19 @@ Its value is the answer, after CONVERT."
 (cl-defmethod redline--handle-request (server (_ (eql editor/definition)) params)
   "Tell SERVER where the symbol in PARAMS is defined."
   (redline--at server params
-    (if-let* ((eglot (redline--eglot :definitionProvider)))
-        (redline--eglot-ask eglot :textDocument/definition (redline--eglot-here)
-                            #'redline--many)
+    (if-let* ((who (redline--language-server "textDocument/definition" :definitionProvider)))
+        (redline--ask-language who "textDocument/definition" (redline--language-here who)
+                               #'redline--many)
       (redline--xref #'xref-backend-definitions))))
 
 (cl-defmethod redline--handle-request (server (_ (eql editor/references)) params)
   "Tell SERVER where the symbol in PARAMS is used."
   (redline--at server params
-    (if-let* ((eglot (redline--eglot :referencesProvider)))
-        (redline--eglot-ask eglot :textDocument/references
-                            (append (redline--eglot-here)
-                                    '(:context (:includeDeclaration t)))
-                            #'redline--many)
+    (if-let* ((who (redline--language-server "textDocument/references" :referencesProvider)))
+        (redline--ask-language who "textDocument/references"
+                               (redline--language-here
+                                who '(:context (:includeDeclaration t)))
+                               #'redline--many)
       (redline--xref #'xref-backend-references))))
 
 ;;;; Symbols
@@ -156,11 +108,12 @@ Its value is the answer, after CONVERT."
   "Tell SERVER the symbols of the file in PARAMS, or those that match its query."
   (if (plist-get params :uri)
       (with-current-buffer (redline--buffer-of params)
-        (if-let* ((eglot (redline--eglot :documentSymbolProvider)))
-            (redline--eglot-ask eglot :textDocument/documentSymbol
-                                (list :textDocument
-                                      (list :uri (redline--path-to-uri buffer-file-name)))
-                                #'redline--many)
+        (if-let* ((who (redline--language-server "textDocument/documentSymbol"
+                                                 :documentSymbolProvider)))
+            (redline--ask-language who "textDocument/documentSymbol"
+                                   (list :textDocument
+                                         (list :uri (redline--path-to-uri buffer-file-name)))
+                                   #'redline--many)
           (let ((imenu-auto-rescan t) (imenu-use-markers nil))
             (vconcat (redline--imenu-symbols
                       (ignore-errors (save-excursion (funcall imenu-create-index-function)))
@@ -169,17 +122,15 @@ Its value is the answer, after CONVERT."
 
 (defun redline--query-symbols (server query)
   "Return the symbols of SERVER's project that match QUERY."
-  (let ((buffers (redline--documents server)) eglot)
-    (cl-dolist (buffer buffers)
-      (with-current-buffer buffer
-        (when (setq eglot (redline--eglot :workspaceSymbolProvider))
-          (cl-return))))
-    (if eglot
-        (with-current-buffer (cl-find-if (lambda (b) (with-current-buffer b
-                                                       (eq eglot (ignore-errors
-                                                                   (eglot-current-server)))))
-                                         buffers)
-          (redline--eglot-ask eglot :workspace/symbol (list :query query) #'redline--many))
+  (let* ((buffers (redline--documents server))
+         (knows (lambda (b)
+                  (with-current-buffer b
+                    (redline--language-server "workspace/symbol" :workspaceSymbolProvider))))
+         (buffer (cl-find-if knows buffers)))
+    (if buffer
+        (with-current-buffer buffer
+          (redline--ask-language (funcall knows buffer) "workspace/symbol" (list :query query)
+                                 #'redline--many))
       (let ((words (split-string query)))
         (with-current-buffer (or (car buffers)
                                  (jsonrpc-error "No file of the project is open in Emacs"))
@@ -202,9 +153,9 @@ Its value is the answer, after CONVERT."
 (cl-defmethod redline--handle-request (server (_ (eql editor/hover)) params)
   "Tell SERVER what is known of the symbol in PARAMS."
   (redline--at server params
-    (if-let* ((eglot (redline--eglot :hoverProvider)))
-        (redline--eglot-ask eglot :textDocument/hover (redline--eglot-here)
-                            (lambda (result) (or result '(:contents ""))))
+    (if-let* ((who (redline--language-server "textDocument/hover" :hoverProvider)))
+        (redline--ask-language who "textDocument/hover" (redline--language-here who)
+                               (lambda (result) (or result '(:contents ""))))
       (let (found)
         (run-hook-wrapped
          'eldoc-documentation-functions
@@ -222,31 +173,36 @@ Its value is the answer, after CONVERT."
   "Return POSITION in the current buffer, in units of FROM, in those of TO."
   (redline--position (redline--point position from) to))
 
+(defun redline--convert-ranges (things from to)
+  "Return THINGS, a vector of what has a range in the current buffer.
+The ranges are in units of FROM, and then in those of TO."
+  (vconcat
+   (mapcar (lambda (e)
+             (let ((range (plist-get e :range)))
+               (plist-put (copy-sequence e) :range
+                          (list :start (redline--convert-position
+                                        (plist-get range :start) from to)
+                                :end (redline--convert-position
+                                      (plist-get range :end) from to)))))
+           things)))
+
 (defun redline--convert-edits (uri edits from to)
   "Return EDITS of the file URI, in units of FROM, in those of TO."
   (if (equal from to)
       edits
     (with-current-buffer (redline--visit (redline--uri-to-path uri))
-      (vconcat
-       (mapcar (lambda (e)
-                 (let ((range (plist-get e :range)))
-                   (list :newText (plist-get e :newText)
-                         :range (list :start (redline--convert-position
-                                              (plist-get range :start) from to)
-                                      :end (redline--convert-position
-                                            (plist-get range :end) from to)))))
-               edits)))))
+      (redline--convert-ranges edits from to))))
 
 (cl-defmethod redline--handle-request (server (_ (eql editor/rename)) params)
   "Tell SERVER the edits that rename the symbol in PARAMS."
   (redline--at server params
-    (let ((eglot (or (redline--eglot :renameProvider)
-                     (jsonrpc-error "No language server in Emacs can rename in %s"
-                                    (buffer-name))))
-          (from (redline--eglot-encoding)) (to (redline--encoding server)))
-      (redline--eglot-ask
-       eglot :textDocument/rename
-       (append (redline--eglot-here) (list :newName (plist-get params :newName)))
+    (let* ((who (or (redline--language-server "textDocument/rename" :renameProvider)
+                    (jsonrpc-error "No language server in Emacs can rename in %s"
+                                   (buffer-name))))
+           (from (redline--language-encoding who)) (to (redline--encoding server)))
+      (redline--ask-language
+       who "textDocument/rename"
+       (redline--language-here who (list :newName (plist-get params :newName)))
        (lambda (edit)
          (list :documentChanges
                (vconcat
@@ -254,7 +210,7 @@ Its value is the answer, after CONVERT."
                           (if (plist-get change :kind)
                               change
                             (let ((uri (plist-get (plist-get change :textDocument) :uri)))
-                              ;; The versions are those of eglot.
+                              ;; The versions are not ours.
                               (list :textDocument (list :uri uri)
                                     :edits (redline--convert-edits
                                             uri (plist-get change :edits) from to)))))
@@ -280,16 +236,22 @@ Its value is the answer, after CONVERT."
                            :version (and redline--document
                                          (redline--doc-version redline--document))
                            :diagnostics
-                           (vconcat
-                            (mapcar (lambda (d) (redline--wire-diagnostic d encoding))
-                                    (and (bound-and-true-p flymake-mode)
-                                         (flymake-diagnostics)))))))
+                           (if (bound-and-true-p flymake-mode)
+                               (vconcat
+                                (mapcar (lambda (d) (redline--wire-diagnostic d encoding))
+                                        (flymake-diagnostics)))
+                             (redline--convert-ranges (redline--lsp-mode-diagnostics)
+                                                      "utf-16" encoding)))))
                  buffers))))
 
 (defun redline--checking-p (buffer)
   "Return non-nil if Flymake waits for what its backends find in BUFFER."
   (with-current-buffer buffer
     (seq-difference (flymake-running-backends) (flymake-reporting-backends))))
+
+(defun redline--reported ()
+  "Return what is known to be wrong in the current buffer."
+  (if (bound-and-true-p flymake-mode) (flymake-diagnostics) (redline--lsp-mode-diagnostics)))
 
 (cl-defmethod redline--handle-request (server (_ (eql editor/diagnostics)) params)
   "Tell SERVER what Flymake has to say of the file in PARAMS, or of all."
@@ -299,18 +261,21 @@ Its value is the answer, after CONVERT."
          (wait (min 10.0 (/ (or (plist-get params :waitMs) 0) 1000.0)))
          (encoding (redline--encoding server))
          (checked (cl-remove-if-not
-                   (lambda (b) (buffer-local-value 'flymake-mode b)) buffers)))
+                   (lambda (b)
+                     (with-current-buffer b (or flymake-mode (bound-and-true-p lsp-mode))))
+                   buffers)))
     (if (or (null checked) (zerop wait))
         (redline--wire-diagnostics buffers encoding)
       ;; Let Flymake look at the text as it is now, and answer when it has.
       (let ((promise (make-redline-promise)) (since (float-time)) look reported)
         (dolist (b checked)
           (with-current-buffer b
-            (if (not (redline--eglot :textDocumentSync))
-                (ignore-errors (flymake-start))
-              ;; It reports when it likes: any change of what is reported is the answer.
-              (eglot--signal-textDocument/didChange)
-              (push (cons b (flymake-diagnostics)) reported))))
+            (let ((eglot (redline--eglot :textDocumentSync)))
+              (if (not (or eglot (bound-and-true-p lsp-mode)))
+                  (ignore-errors (flymake-start))
+                ;; It reports when it likes: any change of what is reported is the answer.
+                (redline--tell-language eglot)
+                (push (cons b (redline--reported)) reported)))))
         (setq look
               (lambda ()
                 (let ((live (cl-remove-if-not #'buffer-live-p buffers)))
@@ -319,7 +284,7 @@ Its value is the answer, after CONVERT."
                                (cl-some (lambda (b)
                                           (if-let* ((before (assq b reported)))
                                               (with-current-buffer b
-                                                (equal (cdr before) (flymake-diagnostics)))
+                                                (equal (cdr before) (redline--reported)))
                                             (redline--checking-p b)))
                                         (cl-intersection checked live))))
                       (run-with-timer 0.1 nil look)

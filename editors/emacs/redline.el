@@ -42,8 +42,8 @@
 ;; refuses.  Questions are in the chat as well, with buttons.
 ;;
 ;; Redline has a connection of its own to its server, one a project, and needs neither eglot
-;; nor lsp-mode; beside them it uses what they know: diagnostics through Flymake, definitions,
-;; references, symbols, descriptions and renaming through eglot, else xref, imenu and Eldoc.
+;; nor lsp-mode; beside them it uses what they know: diagnostics through Flymake or lsp-mode,
+;; definitions, references, symbols, descriptions and renaming, else xref, imenu and Eldoc.
 ;;
 ;; `redline-menu' has the rest: sessions, models, modes, usage, the log.
 

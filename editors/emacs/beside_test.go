@@ -125,41 +125,63 @@ func wordAt(text string, line, character int) string {
 	return word
 }
 
-// Beside eglot: both servers know what is in the buffer, the agent uses what eglot's language
-// server knows, and a renaming is a proposal that is right though they count differently.
-func TestBesideEglot(t *testing.T) {
-	program(t)
-	t.Parallel()
+// Beside eglot and lsp-mode: both servers know what is in the buffer, the agent uses what the
+// language server knows, and a renaming is a proposal that is right though they count differently.
+func TestBeside(t *testing.T) {
+	exe := program(t)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	root := workspace(t, map[string]string{"a.txt": "🎉 alpha beta\nbeta gamma\nsay 🎉 beta é\n"})
-	a := filepath.Join(root, "a.txt")
-	srv := geminitest.New(t,
-		geminitest.Do(
-			geminitest.NewCall("find_definition", map[string]any{"file_path": a, "line": 3, "symbol": "beta"}),
-			geminitest.NewCall("find_references", map[string]any{"file_path": a, "line": 1, "symbol": "beta"}),
-			geminitest.NewCall("get_hover", map[string]any{"file_path": a, "line": 2, "symbol": "gamma"}),
-		),
-		geminitest.Do(geminitest.NewCall("rename_symbol", map[string]any{"file_path": a, "line": 1, "symbol": "beta", "new_name": "bad"})),
-		geminitest.Say("Renamed."),
-	)
-	e := start(t, root, srv.URL, "REDLINE_FAKE_LSP=1")
-	e.do(`(require 'eglot) (setq project-find-functions (list (lambda (_) (cons 'transient %s))))
-		(show "a.txt") (text-mode)
-		(setq eglot-server-programs (list (cons 'text-mode (list %s))) eglot-sync-connect 20 eglot-autoshutdown t)
-		(apply #'eglot (eglot--guess-contact)) (await "eglot" (eglot-current-server))
-		(goto-char (point-max)) (insert "typed\n")
-		(redline-ask "rename beta")
-		(await "hunks" (hunks))`, quote(root+"/"), quote(self))
-	answers := told(t, srv, 1)
-	contains(t, "what the language server knows", answers, "a.txt:1", "a.txt:3", "typed")
-	e.do(`(redline-accept-all) (await-end)`)
-	want := "🎉 alpha bad\nbad gamma\nsay 🎉 bad é\ntyped\n"
-	equal(t, "the buffer", get[string](e, `(text "a.txt")`), want)
-	contains(t, "what the model is told", told(t, srv, 2), "this is bad")
-	e.do(`(eglot--signal-textDocument/didChange)`)
-	equal(t, "what eglot's server has", get[string](e, `(plist-get (jsonrpc-request (eglot-current-server) :textDocument/hover (eglot--TextDocumentPositionParams)) :contents)`), want)
-	e.do(`(eglot-shutdown (eglot-current-server))`)
+	for _, c := range []struct {
+		name        string
+		start, text string // Lisp: connects in the current buffer; returns the text as the server has it
+		end         string
+	}{
+		{
+			"eglot", `(require 'eglot) (setq project-find-functions (list (lambda (_) (cons 'transient default-directory))))
+				(setq eglot-server-programs (list (cons 'text-mode (list %s))) eglot-sync-connect 20 eglot-autoshutdown t)
+				(apply #'eglot (eglot--guess-contact)) (await "eglot" (eglot-current-server))`,
+			`(progn (eglot--signal-textDocument/didChange)
+				(plist-get (jsonrpc-request (eglot-current-server) :textDocument/hover (eglot--TextDocumentPositionParams)) :contents))`,
+			`(eglot-shutdown (eglot-current-server))`,
+		},
+		{
+			"lsp-mode", `(add-to-list 'load-path ` + quote(filepath.Join(filepath.Dir(exe), "lsp-mode")) + `) (dolist (l '(lsp-mode lsp-modeline lsp-diagnostics lsp-completion lsp-lens lsp-icons)) (require l))
+				(setq lsp-auto-guess-root t lsp-restart 'ignore lsp-enable-file-watchers nil lsp-headerline-breadcrumb-enable nil lsp-modeline-code-actions-enable nil
+					lsp-client-packages nil lsp-lens-enable nil lsp-enable-snippet nil lsp-session-file (expand-file-name "session" (getenv "HOME")) lsp-diagnostics-provider :none)
+				(add-to-list 'lsp-language-id-configuration '(text-mode . "plaintext"))
+				(lsp-register-client (make-lsp-client :new-connection (lsp-stdio-connection (list %s)) :major-modes '(text-mode) :server-id 'little))
+				(lsp) (await "lsp-mode" (lsp-feature? "textDocument/hover"))`,
+			`(plist-get (redline--plain (lsp-request "textDocument/hover" (lsp--text-document-position-params))) :contents)`,
+			`(lsp-workspace-shutdown (car (lsp-workspaces)))`,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			root := workspace(t, map[string]string{"a.txt": "🎉 alpha beta\nbeta gamma\nsay 🎉 beta é\n"})
+			a := filepath.Join(root, "a.txt")
+			srv := geminitest.New(t,
+				geminitest.Do(
+					geminitest.NewCall("find_definition", map[string]any{"file_path": a, "line": 3, "symbol": "beta"}),
+					geminitest.NewCall("find_references", map[string]any{"file_path": a, "line": 1, "symbol": "beta"}),
+					geminitest.NewCall("get_hover", map[string]any{"file_path": a, "line": 2, "symbol": "gamma"}),
+				),
+				geminitest.Do(geminitest.NewCall("rename_symbol", map[string]any{"file_path": a, "line": 1, "symbol": "beta", "new_name": "bad"})),
+				geminitest.Say("Renamed."),
+			)
+			e := start(t, root, srv.URL, "REDLINE_FAKE_LSP=1")
+			e.do(`(show "a.txt") (text-mode) %s`, fmt.Sprintf(c.start, quote(self)))
+			e.do(`(goto-char (point-max)) (insert "typed\n") (redline-ask "rename beta") (await "hunks" (hunks))`)
+			answers := told(t, srv, 1)
+			contains(t, "what the language server knows", answers, "a.txt:1", "a.txt:3", "typed")
+			e.do(`(redline-accept-all) (await-end)`)
+			want := "🎉 alpha bad\nbad gamma\nsay 🎉 bad é\ntyped\n"
+			equal(t, "the buffer", get[string](e, `(text "a.txt")`), want)
+			contains(t, "what the model is told", told(t, srv, 2), "this is bad")
+			equal(t, "what the language server has", get[string](e, `(show "a.txt") %s`, c.text), want)
+			contains(t, "what can be attached", get[string](e, `(plist-get (cdr (redline--context-diagnostics)) :text)`), "line 1: error: ", "this is bad")
+			e.do("%s", c.end)
+		})
+	}
 }
