@@ -244,6 +244,7 @@ func (s *Server) sendEdit(ctx context.Context, params protocol.ApplyWorkspaceEdi
 		answered <- r
 	})
 
+	told := -1                 // how many states there were when the user was told to show a document
 	var grace <-chan time.Time // after the answer, or after the documents are right
 	for {
 		select {
@@ -270,6 +271,11 @@ func (s *Server) sendEdit(ctx context.Context, params protocol.ApplyWorkspaceEdi
 			defer timer.Stop()
 			grace = timer.C
 		case <-changed:
+			if told >= 0 && statesOf(files) > told { // it has told now
+				timer := time.NewTimer(s.timing.Settle)
+				defer timer.Stop()
+				grace = timer.C
+			}
 			if s.asExpected(files) && (grace != nil || len(answered) > 0) {
 				return applied || len(answered) > 0, why
 			}
@@ -280,11 +286,30 @@ func (s *Server) sendEdit(ctx context.Context, params protocol.ApplyWorkspaceEdi
 				grace = timer.C
 			}
 		case <-grace:
+			if applied && told < 0 && s.client.name == editorVimLSP {
+				// It tells of a change in another buffer when the user goes there.
+				told = statesOf(files)
+				s.showMessage(ctx, protocol.MessageTypeWarning, s.howToTell(files))
+				timer := time.NewTimer(s.timing.Review)
+				defer timer.Stop()
+				grace = timer.C
+				continue
+			}
 			return applied, why
 		case <-ctx.Done():
 			return applied, "cancelled"
 		}
 	}
+}
+
+// statesOf counts what the documents of an edit have become since it was sent.
+func statesOf(files []*sent) (n int) {
+	for _, x := range files {
+		x.mu.Lock()
+		n += len(x.states)
+		x.mu.Unlock()
+	}
+	return n
 }
 
 // settleTime is how long a document may take to follow a positive answer. Eglot tells of

@@ -94,9 +94,18 @@ func (s *Server) show(ctx context.Context, file string, focus bool, line int) er
 // showDiff opens the unified diff of what is undecided in p in the editor, without
 // taking the focus.
 func (s *Server) showDiff(ctx context.Context, p *workspace.Proposal) error {
-	dir, err := s.folder()
+	file, err := s.writeDiff(p)
 	if err != nil {
 		return err
+	}
+	return s.show(ctx, file, false, 0)
+}
+
+// writeDiff writes the unified diff of what is undecided in p to a file.
+func (s *Server) writeDiff(p *workspace.Proposal) (file string, err error) {
+	dir, err := s.folder()
+	if err != nil {
+		return "", err
 	}
 	diff := s.encoder().newDiffDocument(p)
 	s.docs.mu.Lock()
@@ -109,24 +118,24 @@ func (s *Server) showDiff(ctx context.Context, p *workspace.Proposal) error {
 	}
 	s.docs.mu.Unlock()
 	if err := os.WriteFile(diff.file, []byte(diff.text), 0o600); err != nil {
-		return fmt.Errorf("write the difference: %w", err)
+		return "", fmt.Errorf("write the difference: %w", err)
 	}
-	return s.show(ctx, diff.file, false, 0)
+	return diff.file, nil
 }
 
 // commandShowDiff shows the difference of the open proposal that is named, or of the
-// only or oldest one.
+// only or oldest one. It answers where that is, for editors that are to open it by themselves.
 func (s *Server) commandShowDiff(_ context.Context, a commandArgs) (any, error) {
 	for _, p := range s.openProposals() {
 		if a.ProposalID != "" && p.ID != a.ProposalID {
 			continue
 		}
-		s.background(func(ctx context.Context) {
-			if err := s.showDiff(ctx, p); err != nil {
-				s.showMessage(ctx, protocol.MessageTypeWarning, "Redline: "+err.Error())
-			}
-		})
-		return nil, nil
+		file, err := s.writeDiff(p)
+		if err != nil {
+			return nil, rpc.Failed("%v", err)
+		}
+		s.background(func(ctx context.Context) { _ = s.show(ctx, file, false, 0) })
+		return map[string]string{"uri": string(uri.File(file))}, nil
 	}
 	return nil, rpc.Failed("there is no open proposal")
 }

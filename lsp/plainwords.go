@@ -82,6 +82,18 @@ func (s *Server) howToDecide(p *workspace.Proposal) string {
 	return waiting + ": accept or reject with the code actions on the marked lines, or with the commands redline.accept and redline.reject."
 }
 
+// howToTell tells the user of vim-lsp which buffers it has not told of.
+func (s *Server) howToTell(files []*sent) string {
+	var names []string
+	snap := s.ws.Snapshot()
+	for _, x := range files {
+		if after, seen := x.text(snap); !seen || !workspace.SameText(after, x.expected) {
+			names = append(names, snap.Rel(x.file.At()))
+		}
+	}
+	return "Redline: go to the buffer " + strings.Join(names, ", ") + ", so that vim-lsp tells of the change made there"
+}
+
 // maxLine is how many characters of an answer go into a message of one line.
 const maxLine = 160
 

@@ -224,8 +224,9 @@ type client struct {
 
 // The editors whose ways without a plugin are known, by the first word, in lower case, of the name they give.
 const (
-	editorHelix = "helix"
-	editorEglot = "eglot"
+	editorHelix  = "helix"
+	editorEglot  = "eglot"
+	editorVimLSP = "vim-lsp"
 )
 
 // Serve speaks with the client over rw until the connection ends and returns the

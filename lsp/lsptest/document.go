@@ -19,6 +19,7 @@ type document struct {
 	dirty     bool
 	undo      []string       // texts before each undo step
 	history   map[int]string // text by version, to judge late edits
+	held      []*message     // changes that the server is told of when the document is shown
 }
 
 const bom = "\uFEFF"
@@ -79,10 +80,23 @@ func (e *Editor) Disk(path string) (text string, exists bool) {
 func (e *Editor) Open(path string) {
 	e.t.Helper()
 	e.lock(func() {
-		if _, err := e.open(e.Path(path)); err != nil {
+		d, err := e.open(e.Path(path))
+		if err != nil {
 			e.t.Errorf("open: %v", err)
+			return
 		}
+		e.toFront(d)
 	})
+}
+
+// toFront is what an editor does when the user goes to a document; mu is held.
+func (e *Editor) toFront(d *document) {
+	e.front = d.uri
+	held := d.held
+	d.held = nil
+	for _, m := range held {
+		e.put(m)
+	}
 }
 
 // open returns the document of a path, opening it first; mu is held.
@@ -210,6 +224,7 @@ func (e *Editor) Insert(path string, at func(text string) int, text string) {
 	defer e.dialog.Unlock()
 	e.lock(func() {
 		d := e.doc(path)
+		e.toFront(d)
 		off := at(d.text)
 		pos := position(d.text, off, e.Encoding)
 		e.change(d, []splice{{off, off, TextEdit{Range: Range{pos, pos}, NewText: text}}}, true)
@@ -223,6 +238,7 @@ func (e *Editor) Edit(path string, edits ...TextEdit) {
 	defer e.dialog.Unlock()
 	e.lock(func() {
 		d := e.doc(path)
+		e.toFront(d)
 		list, problems := splices(d.text, edits, e.Encoding)
 		for _, p := range problems {
 			e.t.Errorf("edit of %s: %s", path, p)
@@ -305,7 +321,7 @@ func (e *Editor) change(d *document, list []splice, step bool) {
 			changes = append(changes, map[string]any{"range": r, "text": list[i].edit.NewText})
 		}
 	}
-	e.putChange(&message{Method: "textDocument/didChange", Params: mustJSON(map[string]any{
+	e.putChange(d, &message{Method: "textDocument/didChange", Params: mustJSON(map[string]any{
 		"textDocument":   map[string]any{"uri": d.uri, "version": d.version},
 		"contentChanges": changes,
 	})})
@@ -334,7 +350,9 @@ func (e *Editor) Undo(path string) (done bool) {
 func (e *Editor) Save(path string) {
 	e.t.Helper()
 	e.lock(func() {
-		if err := e.save(e.doc(path)); err != nil {
+		d := e.doc(path)
+		e.toFront(d)
+		if err := e.save(d); err != nil {
 			e.t.Errorf("save: %v", err)
 		}
 	})

@@ -117,6 +117,7 @@ type Editor struct {
 	messages map[string]bool    // showMessageRequests neither answered nor given up, by id
 	replaced chan struct{}      // of the message shown now, closed when another replaces it
 	late     []*message         // changes that are sent after the answer to applyEdit
+	front    string             // URI of the document the user was in last
 	applying map[*document]bool // documents changed by the edit being applied; nil outside
 	watched  bool               // the server registered for file changes
 	progress map[string]string  // state by token: created, begun, ended

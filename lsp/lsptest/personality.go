@@ -119,6 +119,8 @@ type Personality struct {
 	// Annotations says that changeAnnotationSupport is advertised.
 	Annotations bool
 	Messages    Messages
+	// SilentForUnknown answers unknown requests not at all.
+	SilentForUnknown bool
 	// NullForUnknown answers unknown requests null instead of -32601.
 	NullForUnknown bool
 	// Plugin says that it can have a redline client: custom requests and notifications.
@@ -126,7 +128,10 @@ type Personality struct {
 	// LateChanges sends didChange after the answer to applyEdit, as editors do
 	// that collect changes before they send them.
 	LateChanges bool
-	LineEnds    LineEnds
+	// TellsWhenShown keeps back what an edit changes in a document that is not in front
+	// until it is: opened again, typed into or saved.
+	TellsWhenShown bool
+	LineEnds       LineEnds
 	// FileEvents sends workspace/did{Create,Rename,Delete}Files for operations of
 	// workspace edits too.
 	FileEvents bool
@@ -192,6 +197,15 @@ func Eglot() Personality {
 		Name: "eglot", Encodings: []string{UTF32, UTF8, UTF16},
 		Stale: Fails, Future: Fails, Broken: Fails, Confirmation: ConfirmsAll,
 		Messages: MessageQuit, NullForUnknown: true, LateChanges: true,
+	}
+}
+
+// VimLSP is Vim with the plugin vim-lsp, of April 2026. It looks at no version, and says
+// nothing of what it cannot do.
+func VimLSP() Personality {
+	return Personality{
+		Name: "vim-lsp", FirstVersion: 1, Stale: Applies, Future: Applies, Broken: Refuses, Confirmation: IgnoresConfirmation,
+		Messages: MessageButtons, SilentForUnknown: true, LateChanges: true, TellsWhenShown: true, LineEnds: FileFormat,
 	}
 }
 

@@ -95,7 +95,10 @@ func (e *Editor) faulty(method string, h Handler) Handler {
 	return h
 }
 
-func (e *Editor) unknown(context.Context, json.RawMessage) (any, error) {
+func (e *Editor) unknown(ctx context.Context, _ json.RawMessage) (any, error) {
+	if e.p.SilentForUnknown {
+		untilCancelled(ctx)
+	}
 	if e.p.NullForUnknown {
 		return nil, nil
 	}

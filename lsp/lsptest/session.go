@@ -57,7 +57,11 @@ func (e *Editor) put(m *message) {
 }
 
 // putChange queues a didChange; mu is held.
-func (e *Editor) putChange(m *message) {
+func (e *Editor) putChange(d *document, m *message) {
+	if e.p.TellsWhenShown && e.applying != nil && e.front != d.uri {
+		d.held = append(d.held, m)
+		return
+	}
 	if e.p.LateChanges && e.applying != nil {
 		e.late = append(e.late, m)
 		return
