@@ -235,7 +235,6 @@ func TestScenes(t *testing.T) {
 		}
 		h.open("note.txt", 1)
 		kill(t, h, "redline")
-		opened = h.sent("textDocument/didOpen")
 		h.command("lsp-restart")
 		h.See("Redline: 1 change of last time undecided")
 		keep(h, "restarted")
