@@ -96,12 +96,13 @@ func TestFaultsOverHTTP(t *testing.T) {
 				}
 			},
 		},
-		"MALFORMED for ever": {steps: []geminitest.Step{{Finish: "MALFORMED_FUNCTION_CALL", Times: 3}}, status: agent.Failed, err: "cannot be read"},
-		"SAFETY":             {steps: []geminitest.Step{{Chunks: []geminitest.Chunk{{Text: "well"}}, Finish: "SAFETY"}}, status: agent.Failed, err: "SAFETY", said: "well"},
-		"RECITATION":         {steps: []geminitest.Step{{Finish: "RECITATION", FinishMessage: "a known text"}}, status: agent.Failed, err: "a known text"},
-		"a refused prompt":   {steps: []geminitest.Step{{Block: "PROHIBITED_CONTENT"}}, status: agent.Failed, err: "PROHIBITED_CONTENT"},
-		"MAX_TOKENS":         {steps: []geminitest.Step{{Chunks: []geminitest.Chunk{{Text: "half"}}, Finish: "MAX_TOKENS"}}, said: "half", notice: "limit of output tokens"},
-		"30 MB in one chunk": {steps: []geminitest.Step{geminitest.Say(huge)}, change: func(o *agent.Options) { o.AllowLoops = true }, said: huge},
+		"MALFORMED for ever":   {steps: []geminitest.Step{{Finish: "MALFORMED_FUNCTION_CALL", Times: 3}}, status: agent.Failed, err: "cannot be read"},
+		"UNEXPECTED_TOOL_CALL": {steps: []geminitest.Step{{Finish: "UNEXPECTED_TOOL_CALL"}, fine}, said: "fine"},
+		"SAFETY":               {steps: []geminitest.Step{{Chunks: []geminitest.Chunk{{Text: "well"}}, Finish: "SAFETY"}}, status: agent.Failed, err: "SAFETY", said: "well"},
+		"RECITATION":           {steps: []geminitest.Step{{Finish: "RECITATION", FinishMessage: "a known text"}}, status: agent.Failed, err: "a known text"},
+		"a refused prompt":     {steps: []geminitest.Step{{Block: "PROHIBITED_CONTENT"}}, status: agent.Failed, err: "PROHIBITED_CONTENT"},
+		"MAX_TOKENS":           {steps: []geminitest.Step{{Chunks: []geminitest.Chunk{{Text: "half"}}, Finish: "MAX_TOKENS"}}, said: "half", notice: "limit of output tokens"},
+		"30 MB in one chunk":   {steps: []geminitest.Step{geminitest.Say(huge)}, change: func(o *agent.Options) { o.AllowLoops = true }, said: huge},
 		"a signature beside empty text": {
 			steps: []geminitest.Step{{Chunks: []geminitest.Chunk{{Text: "a"}, {Signature: "c2lnbmF0dXJl"}, {Call: &geminitest.Call{Name: "list_directory", Args: list.Args, Signature: "b3RoZXI="}}}}, fine}, said: "a\n\nfine", tools: 1,
 			check: func(t *testing.T, o *over) {

@@ -80,7 +80,7 @@ func (s *Session) judge(ctx context.Context, t *turn, finish genai.FinishReason,
 		return true, nil
 	case err != nil:
 		return false, err
-	case finish == genai.FinishReasonMalformedFunctionCall:
+	case unreadCall(finish):
 		if t.tries.malformed++; t.tries.malformed > maxMalformed {
 			return false, errors.New("the model keeps writing function calls that cannot be read; try again or choose another model")
 		}
@@ -90,6 +90,11 @@ func (s *Session) judge(ctx context.Context, t *turn, finish genai.FinishReason,
 	t.tries = tries{}
 	t.worked = t.worked || len(calls) > 0
 	return false, nil
+}
+
+// unreadCall reports whether an answer ended because the service could not make a call of what the model wrote.
+func unreadCall(finish genai.FinishReason) bool {
+	return finish == genai.FinishReasonMalformedFunctionCall || finish == genai.FinishReasonUnexpectedToolCall
 }
 
 // pause waits before a step is tried again: as long as the service asks for, at first

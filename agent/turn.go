@@ -137,6 +137,7 @@ stream:
 			break
 		}
 		for _, p := range chunk.Parts {
+			p = p.Named()
 			t.began = true
 			s.show(t, messageID, p)
 			ans.add(p)
@@ -166,7 +167,7 @@ stream:
 	t.finish = finish
 	s.spent(t, req.Model, usage)
 
-	ok := failed == nil && block == "" && finish != genai.FinishReasonMalformedFunctionCall
+	ok := failed == nil && block == "" && !unreadCall(finish)
 	kept := ans.done(ok)
 	s.history.AddModel(kept)
 	s.keepHistory() // before anything it calls is run
@@ -185,7 +186,7 @@ stream:
 		if len(kept) == 0 {
 			return nil, finish, errEmpty
 		}
-	case genai.FinishReasonMalformedFunctionCall:
+	case genai.FinishReasonMalformedFunctionCall, genai.FinishReasonUnexpectedToolCall:
 	case genai.FinishReasonMaxTokens:
 		if len(calls) == 0 {
 			s.emit(t.id, Notice{"warning", "The answer was cut: the model's limit of output tokens is reached. Say “continue” to get the rest."})

@@ -98,7 +98,7 @@ func New(_ context.Context, opt Options) (*Client, error) {
 		// own retries stay off: they know nothing of the user.
 		cc := &genai.ClientConfig{
 			APIKey: opt.APIKey, Backend: genai.BackendGeminiAPI,
-			HTTPClient:  &http.Client{Transport: t},
+			HTTPClient:  &http.Client{Transport: t, CheckRedirect: model.SameService},
 			HTTPOptions: genai.HTTPOptions{BaseURL: opt.baseURL()},
 		}
 		switch {

@@ -98,7 +98,17 @@ func (c *Client) failure(ctx context.Context, x *exchange, err error) error {
 		if len(api.Details) == 0 && strings.HasPrefix(e.Status, strconv.Itoa(api.Code)) {
 			e.Status = "" // the SDK puts the status line there when there is no error object
 		}
-		if strings.HasPrefix(strings.TrimSpace(e.Message), "<") { // a proxy's HTML page
+		switch text := strings.TrimSpace(e.Message); {
+		case strings.HasPrefix(text, "["): // some endpoints wrap the error object in an array
+			var list []struct {
+				Error apiError `json:"error"`
+			}
+			if json.Unmarshal([]byte(text), &list) == nil && len(list) > 0 && list[0].Error.Message != "" {
+				e = list[0].Error
+			}
+		case text == "" || text == "{}" || text == "null":
+			e.Message = strings.TrimSpace("the service answered "+strconv.Itoa(api.Code)+" "+http.StatusText(api.Code)) + " and did not say why"
+		case strings.HasPrefix(text, "<"): // a proxy's HTML page
 			e.Message = "the service answered " + strconv.Itoa(api.Code) + " with a web page; check the base URL and the proxy"
 		}
 		out = e.model(api.Code)

@@ -78,7 +78,7 @@ func New(opt Options) (*Client, error) {
 		}
 		rt = t
 	}
-	return &Client{opt: opt, base: base, http: &http.Client{Transport: rt}}, nil
+	return &Client{opt: opt, base: base, http: &http.Client{Transport: rt, CheckRedirect: model.SameService}}, nil
 }
 
 func baseURL(s string) (string, error) {

@@ -13,6 +13,9 @@ import (
 // MaxEvent bounds one event, in bytes; images come back as base64.
 const MaxEvent = 200 << 20
 
+// bom is what may stand before the first event.
+const bom = "\uFEFF"
+
 // ErrTooLarge ends a stream with an event above [MaxEvent].
 var ErrTooLarge = errors.New("an event of the answer is larger than 200 MB")
 
@@ -24,6 +27,7 @@ type Reader struct {
 	bad  []byte // lines that are no field: perhaps an error as bare JSON
 	err  error  // what comes after the last event
 
+	begun  bool // a byte order mark was looked for
 	skipLF bool // the last line ended in "\r": a "\n" now belongs to it
 }
 
@@ -67,6 +71,15 @@ func (r *Reader) line() ([]byte, error) {
 	for {
 		if _, err := r.in.Peek(1); err != nil {
 			return line, err
+		}
+		if !r.begun {
+			r.begun = true
+			if first, _ := r.in.Peek(1); first[0] == bom[0] {
+				if mark, _ := r.in.Peek(len(bom)); string(mark) == bom { // nothing else begins with that byte
+					_, _ = r.in.Discard(len(bom))
+					continue
+				}
+			}
 		}
 		chunk, _ := r.in.Peek(r.in.Buffered())
 		if r.skipLF {

@@ -37,6 +37,7 @@ func TestForms(t *testing.T) {
 		{"no end", "data: a\n\ndata: b", []string{"a", "b"}, ""},
 		{"bare", "{\"error\":\n1}\n", nil, "{\"error\":\n1}"},
 		{"a field of an error", "data: a\n\nerror: {\"code\":5}\n\n", []string{"a"}, "error: {\"code\":5}"},
+		{"byte order mark", "\ufeffdata: a\n\n", []string{"a"}, ""},
 		{"nothing", "", nil, ""},
 		{"empty data", "data:\n\ndata: a\n\n", []string{"a"}, ""},
 	} {

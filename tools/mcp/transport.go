@@ -3,12 +3,14 @@ package mcp
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"slices"
@@ -39,6 +41,9 @@ func (s *Servers) transport(srv Server) (*way, error) {
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	base.DialContext = c.dial
 	rt := &headers{base: base, add: srv.Headers}
+	if u, err := url.Parse(cmp.Or(srv.HTTPURL, srv.URL)); err == nil {
+		rt.scheme, rt.host = u.Scheme, u.Host
+	}
 	w := &way{
 		stop: func() { c.close(); base.CloseIdleConnections() },
 		explain: func(err error) error {
@@ -106,14 +111,16 @@ func (n *counted) Close() error {
 // headers adds headers to each request, and remembers that the server refused one
 // for want of a sign-in.
 type headers struct {
-	base   http.RoundTripper
-	add    map[string]string
-	denied atomic.Bool
+	base http.RoundTripper
+	add  map[string]string
+	// scheme and host are the server's: what it sends us on to elsewhere gets no headers, which hold its token.
+	scheme, host string
+	denied       atomic.Bool
 }
 
 // RoundTrip implements [http.RoundTripper].
 func (h *headers) RoundTrip(req *http.Request) (*http.Response, error) {
-	if len(h.add) > 0 {
+	if len(h.add) > 0 && req.URL.Scheme == h.scheme && req.URL.Host == h.host {
 		req = req.Clone(req.Context())
 		for k, v := range h.add {
 			req.Header.Set(k, v)

@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"redline/agent/model"
 )
 
 // Scopes are what a token must be good for: Google Cloud, and the user's address for
@@ -57,7 +59,7 @@ func GoogleEndpoints(base string) Endpoints {
 // HTTPClient returns a client for these requests that goes through over and says who
 // asks.
 func HTTPClient(over http.RoundTripper, userAgent string) *http.Client {
-	return &http.Client{Transport: named{over, userAgent}, Timeout: requestTimeout}
+	return &http.Client{Transport: named{over, userAgent}, Timeout: requestTimeout, CheckRedirect: model.SameService}
 }
 
 // named is a transport that sets the User-Agent.
