@@ -121,7 +121,9 @@ func TestALE(t *testing.T) {
 				t.Fatalf("there are no code actions:\n%s", list)
 			}
 			command("echo") // takes the message away
-			x.Until("the message to go", func(s string) bool { return !strings.Contains(s, "No active LSPs") && !strings.Contains(s, "No code actions") })
+			x.Until("the message to go", func(s string) bool {
+				return !strings.Contains(s, "No active LSPs") && !strings.Contains(s, "No code actions")
+			})
 		}
 		m := regexp.MustCompile(`(\d+)\) Redline: ` + title).FindStringSubmatch(list)
 		if m == nil {
