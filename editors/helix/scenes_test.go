@@ -225,8 +225,11 @@ func TestScenes(t *testing.T) {
 			h.See("> main.go +1 -1")
 		} else {
 			h.open("main.go", 11)
+			h.command("set-option lsp.display-progress-messages true")
 			h.redline(`ask {"text":"Shorter."}`)
 			h.See("Redline proposes:")
+			h.See("Redline ⋅ waits for your decision on 1 change in main.go")
+			keep(h, "progress")
 		}
 		// It dies again, with a change undecided: that one comes back, and counts.
 		if version != "25.01" {
