@@ -129,7 +129,7 @@ func drive(t *testing.T, env []string, plan map[string]any) sdkSaw {
 func textBlock(s string) []any { return []any{map[string]any{"type": "text", "text": s}} }
 
 // The official SDK's client drives a whole session with the real binary: it reads
-// unsaved text, a proposal over two files is taken, one is rejected, a command runs in
+// unsaved text, a proposal over two files is taken, one is rejected with a reason, a command runs in
 // its terminal, an MCP server that it brings along is used; another process loads the
 // session and goes on.
 func TestACPSession(t *testing.T) {
@@ -151,7 +151,7 @@ func TestACPSession(t *testing.T) {
 	env := acpEnv(t, gemini, home)
 	saw := drive(t, env, map[string]any{
 		"cwd": root, "buffers": map[string]string{file("a.txt"): "unsaved first line\nhello from the file\n"},
-		"answers": []string{"allow_once", "reject_once", "allow_once"},
+		"answers": []string{"allow_once", "rejectWhy", "allow_once"}, "forms": []string{"farewell is too sad"},
 		"servers": []any{map[string]any{"name": "everything", "command": "node", "args": []string{server, "stdio"}, "env": []any{}}},
 		"prompts": []any{textBlock("say goodbye")},
 	})
@@ -174,7 +174,7 @@ func TestACPSession(t *testing.T) {
 		t.Errorf("%d questions %+v, %d terminals", len(saw.Questions), saw.Questions, saw.Terminals)
 	}
 	reqs := gemini.Requests()
-	for i, want := range map[int]string{1: "unsaved first line", 2: "Successfully", 3: "was rejected; nothing of it is in the file", 4: "Exit Code: 5", 5: "Echo: over MCP"} {
+	for i, want := range map[int]string{1: "unsaved first line", 2: "Successfully", 3: "farewell is too sad", 4: "Exit Code: 5", 5: "Echo: over MCP"} {
 		if out, _ := reqs[i].Last().Responses()[0].Output(); !strings.Contains(out, want) {
 			t.Errorf("request %d tells the model %q, want %q in it", i, out, want)
 		}
@@ -195,31 +195,56 @@ func TestACPSession(t *testing.T) {
 	}
 }
 
-// The replay files that every editor plays, as far as the protocol can: a proposal is
-// taken as a whole, so those in which some hunks are rejected or amended are left out.
+// The replay files that every editor plays, as far as the protocol can: hunks are questions one
+// after the other, and a reason is a form; nothing is amended.
 func TestACPReplays(t *testing.T) {
-	for _, name := range []string{"bytes", "conflict"} {
+	for _, name := range []string{"bytes", "conflict", "review"} {
 		t.Run(name, func(t *testing.T) {
 			r := editortest.Load(t, name)
 			root, gemini := r.Start(t)
+			plan := map[string]any{"cwd": root, "prompts": []any{textBlock(r.Prompt)}}
 			var during []any
-			asked := false
+			buffers := map[string]string{}
+			answers := []string{"hunks"}
+			forms := []string{}
+			asked, some := false, false
 			for _, a := range r.Person {
+				path := filepath.Join(root, a.File)
 				switch a.Verb {
 				case "ask":
 					asked = true
 				case "type":
-					if !asked {
-						t.Fatal("the replay has come to type before it asks; let the client do it")
+					if asked {
+						during = append(during, map[string]any{"path": path, "line": a.At, "text": a.Text})
+						continue
 					}
-					during = append(during, map[string]any{"path": filepath.Join(root, a.File), "line": a.At, "text": a.Text})
-				case "reject", "amend", "undo":
+					data, err := os.ReadFile(path)
+					if err != nil {
+						t.Fatal(err)
+					}
+					lines := strings.Split(string(data), "\n")
+					lines[a.At-1] = a.Text
+					buffers[path] = strings.Join(lines, "\n")
+				case "accept":
+					answers = append(answers, "accept")
+				case "reject":
+					some = true
+					if a.Text == "" {
+						answers = append(answers, "reject")
+						continue
+					}
+					answers, forms = append(answers, "rejectWhy"), append(forms, a.Text)
+				case "amend", "undo":
 					t.Fatalf("the replay has come to %s, which the protocol cannot", a.Verb)
 				}
 			}
-			saw := drive(t, acpEnv(t, gemini, t.TempDir()), map[string]any{"cwd": root, "types": during, "prompts": []any{textBlock(r.Prompt)}})
-			if !slices.Equal(saw.Stops, []string{"end_turn"}) {
-				t.Errorf("stops %v, errors %v", saw.Stops, saw.Errors)
+			plan["types"], plan["buffers"], plan["forms"] = during, buffers, forms
+			if some {
+				plan["answers"] = answers
+			}
+			saw := drive(t, acpEnv(t, gemini, t.TempDir()), plan)
+			if !slices.Equal(saw.Stops, []string{"end_turn"}) || some && len(saw.Questions) != len(answers) {
+				t.Errorf("stops %v, errors %v, %d questions", saw.Stops, saw.Errors, len(saw.Questions))
 			}
 			r.Check(t, root, gemini)
 		})

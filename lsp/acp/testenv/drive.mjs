@@ -4,8 +4,9 @@
 //   usage: node drive.mjs SDK PLAN
 //
 // SDK is the module of the SDK, PLAN a JSON object: command (the agent's, a list), cwd, buffers (unsaved text by path),
-// types (what is typed while the first question is open: path, line, text), prompts (a list of lists of content blocks), load (a session to load instead of making one), mode, answers (kinds of
-// options, one a question; the last one for all that follow), servers (of MCP), capabilities.
+// types (what is typed while the first question is open: path, line, text), prompts (a list of lists of content blocks), load (a session to load instead of making one), mode, answers (kinds or
+// names of options, one a question; the last one for all that follow), forms (what is filled into forms, one after the other;
+// without it there are none), servers (of MCP), capabilities.
 import { spawn } from "node:child_process";
 import { readFile, writeFile, mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -15,7 +16,7 @@ const acp = await import(process.argv[2]);
 const plan = JSON.parse(process.argv[3]);
 const { agent: A, client: C } = acp.methods;
 
-const seen = { updates: [], questions: [], files: [], terminals: 0, stops: [], errors: [] };
+const seen = { updates: [], questions: [], forms: [], files: [], terminals: 0, stops: [], errors: [] };
 const buffers = new Map(Object.entries(plan.buffers ?? {}));
 const terminals = new Map();
 
@@ -31,8 +32,12 @@ app.onRequest(C.session.requestPermission, async ({ params }) => {
   if (seen.questions.length === 0) for (const t of plan.types ?? []) await typeLine(t);
   const kind = plan.answers?.[Math.min(seen.questions.length, plan.answers.length - 1)] ?? "allow_once";
   seen.questions.push(params);
-  const option = params.options.find((o) => o.kind === kind);
+  const option = params.options.find((o) => o.optionId === kind) ?? params.options.find((o) => o.kind === kind);
   return { outcome: option ? { outcome: "selected", optionId: option.optionId } : { outcome: "cancelled" } };
+});
+app.onRequest(C.elicitation.create, ({ params }) => {
+  seen.forms.push(params);
+  return plan.forms?.length ? { action: "accept", content: { answer: plan.forms.shift() } } : { action: "decline" };
 });
 app.onRequest(C.fs.readTextFile, async ({ params }) => {
   seen.files.push(`read ${params.path}`);
@@ -82,7 +87,7 @@ const stream = acp.ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(chil
 await app.connectWith(stream, async (agent) => {
   seen.initialized = await agent.request(A.initialize, {
     protocolVersion: 1,
-    clientCapabilities: plan.capabilities ?? { fs: { readTextFile: true, writeTextFile: true }, terminal: true, session: { notices: {} } },
+    clientCapabilities: plan.capabilities ?? { fs: { readTextFile: true, writeTextFile: true }, terminal: true, session: { notices: {} }, ...(plan.forms ? { elicitation: { form: {} } } : {}) },
     clientInfo: { name: "redline-test", version: "1.0.0" },
   });
   const folder = { cwd: plan.cwd, mcpServers: plan.servers ?? [] };
