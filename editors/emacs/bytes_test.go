@@ -75,7 +75,7 @@ func TestRefused(t *testing.T) {
 		(redline-ask "count in German") (await-hunks 6)`)
 	accept := func(name string) {
 		t.Helper()
-		e.do(`(let ((n (pending))) (show %s 1) (keys "C-c = a") (await "a hunk decided" (< (pending) n)))`, quote(name))
+		e.do(`(let ((n (pending))) (show %s 1) (keys "C-c = a") (await "a hunk decided" (< (pending) n)) (await "nothing of it shown" (null (previews))))`, quote(name))
 	}
 	write := func(name, text string) {
 		t.Helper()

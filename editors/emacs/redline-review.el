@@ -21,8 +21,11 @@ The proposal is nil when all are gone, with the server.")
 ;;;; Proposals
 
 (defun redline--undecided-p (hunk)
-  "Return non-nil if HUNK waits for a word of the user."
-  (member (plist-get hunk :state) '("pending" "conflict")))
+  "Return non-nil if HUNK waits for a word of the user.
+A conflict that came of typing does: it may be healed."
+  (pcase (plist-get hunk :state)
+    ("pending" t)
+    ("conflict" (not (eq t (plist-get hunk :closed))))))
 
 (defun redline--open-p (proposal)
   "Return non-nil if PROPOSAL is under review."
