@@ -5,11 +5,12 @@
 
 ;;; Commentary:
 
-;; Keys are read like passwords and handed to the server, which keeps them encrypted;
-;; they are in no file of Emacs and in no log.
+;; Keys are read like passwords, or come from auth-source, and are handed to the server, which
+;; keeps those that were typed encrypted; they are in no file of ours and in no log.
 
 ;;; Code:
 
+(require 'auth-source)
 (require 'redline-ask)
 
 (defconst redline--methods-of-login
@@ -20,6 +21,7 @@
   "The ways to sign in.")
 
 (defvar redline--login-token 0 "Number of the last sign-in.")
+(defvar redline--login-waits)
 
 (defun redline--auth-words (status)
   "Return STATUS, an AuthStatus, in words."
@@ -28,14 +30,37 @@
               (or (cdr (assoc (plist-get status :method) redline--methods-of-login))
                   (plist-get status :method))
               (and-let* ((source (plist-get status :source))) (format " (%s)" source))
-              (and-let* ((account (plist-get status :account))) (format " as %s" account)))
+              (and-let* ((account (plist-get status :account))) (format " as %s" account))
+              ;; What came of it, such as that the environment counts all the same.
+              (and-let* ((text (plist-get status :message))) (concat "; " text)))
     (concat "not signed in: " (or (plist-get status :message) "M-x redline-login"))))
+
+(defun redline--auth-source-key ()
+  "Return the key of the Gemini API that auth-source has, or nil.
+The entry is that of the machine generativelanguage.googleapis.com."
+  (when-let* ((found (car (auth-source-search :host "generativelanguage.googleapis.com" :max 1)))
+              (key (auth-info-password found)))
+    (copy-sequence key)))
+
+(defun redline--read-key ()
+  "Return a key, a string to be cleared, and where it may be kept, as a cons.
+An empty answer is the key of auth-source, which keeps it; else the server
+takes that of the environment."
+  (let ((typed (read-passwd "Key (empty: that of auth-source or the environment): ")))
+    (cond ((not (string-empty-p typed))
+           (cons typed (if current-prefix-arg "memory" "saved")))
+          ((redline--auth-source-key)
+           (cons (redline--auth-source-key) "memory"))
+          (t (cons typed "saved")))))
 
 (defun redline-login (method)
   "Sign in by METHOD.
 A key is asked for and kept encrypted by the server, or in its memory with a
-prefix argument.  For a Google account the browser is opened; if it cannot
-come back here, as on another machine, `redline-login-code' takes the code."
+prefix argument.  If none is typed, that of auth-source is taken, if there is
+one for the machine generativelanguage.googleapis.com, or that of the
+environment.  For a Google account the browser is opened; the link is shown
+too, and `redline-login-code' takes the code if the browser cannot come back
+here, as on another machine."
   (interactive
    (let* ((status (redline--call (redline--ensure) :agent/auth/status nil))
           (names (append (plist-get status :methods) nil))
@@ -44,22 +69,73 @@ come back here, as on another machine, `redline-login-code' takes the code."
                     redline--methods-of-login)))
      (list (completing-read "Sign in with: " (redline--annotated ways) nil t))))
   (let* ((server (redline--ensure))
-         (keep (if current-prefix-arg "memory" "saved"))
-         (key (and (equal method "gemini-api-key")
-                   (read-passwd "Key (empty: that of the environment): "))))
+         (read (and (equal method "gemini-api-key") (redline--read-key)))
+         (key (car read)))
     (message "Redline: signing in…")
+    (setq redline--login-waits t)
     (redline--request
      server :agent/auth/login
-     (append (list :method method :keep keep
+     (append (list :method method :keep (or (cdr read) "saved")
                    :workDoneToken (format "redline-emacs-%d" (cl-incf redline--login-token)))
              (and key (not (string-empty-p key)) (list :apiKey key)))
-     (lambda (status) (message "Redline: %s" (redline--auth-words status))))
+     (lambda (status)
+       (redline--login-over)
+       (message "Redline: %s" (redline--auth-words status)))
+     (lambda (err)
+       (redline--login-over)
+       (message "%s" (substitute-command-keys
+                      (format "Redline: %s (\\[redline-login] tries again)"
+                              (string-remove-suffix "." (plist-get err :message)))))))
     (when key (clear-string key))))
+
+;;;; The link
+
+(defvar redline--login-waits nil "Non-nil while a sign-in is going on.")
+
+(defconst redline--link-name "*redline sign-in*" "The buffer with the link to sign in.")
+
+(defun redline--login-over ()
+  "Take the link to sign in away."
+  (setq redline--login-waits nil)
+  (when-let* ((buffer (get-buffer redline--link-name)))
+    (when-let* ((window (get-buffer-window buffer t)))
+      (quit-window nil window))
+    (kill-buffer buffer)))
+
+(defun redline--open-link (url)
+  "Open URL in a browser.
+One to sign in by is shown too: the browser may be on another machine, or there
+may be none."
+  (let ((failed (condition-case err (progn (browse-url url) nil)
+                  (error (error-message-string err)))))
+    (if (not redline--login-waits)
+        (when failed (message "Redline: %s; the address is %s" failed url))
+      (with-current-buffer (get-buffer-create redline--link-name)
+        (special-mode)
+        (let ((inhibit-read-only t))
+          (erase-buffer)
+          (insert (if failed (format "No browser could be opened here (%s).\n" failed)
+                    "Your browser was asked to open the link.\n")
+                  "To sign in, open this in a browser, on any machine:\n\n")
+          (insert-text-button url 'action (lambda (_) (browse-url url)) 'follow-link t)
+          (insert "\n\nA browser on another machine ends at an address that it cannot open: copy it.\n\n  "
+                  (redline--action "Copy the link" (lambda () (kill-new url) (message "Copied")))
+                  " "
+                  (redline--action "Hand over the code or address"
+                                   (lambda () (call-interactively #'redline-login-code)))
+                  " "
+                  (redline--action "Give up" #'redline-login-cancel)
+                  "\n")
+          (goto-char (point-min)))
+        (setq-local truncate-lines nil)
+        (display-buffer (current-buffer)
+                        '((display-buffer-reuse-window display-buffer-at-bottom)
+                          (window-height . fit-window-to-buffer)))))))
 
 (defun redline-login-code (code)
   "Hand over CODE, or the address that the browser ended at, to a waiting sign-in."
   (interactive (list (read-string "Code or address: ")))
-  (redline--request (redline--ensure) :agent/auth/complete (list :code code)))
+  (redline--request (redline--ensure) :agent/auth/complete (list :code (string-trim code))))
 
 (defun redline-login-cancel ()
   "Give up the sign-in that is waiting."

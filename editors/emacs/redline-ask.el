@@ -139,6 +139,13 @@ EVENTS is how much had been typed when the pause began."
 (defconst redline--because "Reject, and say why…"
   "What is offered beside the options of an approval.")
 
+(defun redline--for-call-p (q)
+  "Return non-nil if Q is whether the agent may do something.
+It is told why not, then."
+  (and (eq (redline--question-kind q) 'approve)
+       ;; Of trust it is not told.
+       (not (string-suffix-p ".trust" (or (plist-get (redline--question-params q) :callId) "")))))
+
 (defun redline--show-choices ()
   "Show what can be chosen, where nothing else does that."
   (unless (or (bound-and-true-p vertico-mode) (bound-and-true-p icomplete-mode)
@@ -155,8 +162,7 @@ EVENTS is how much had been typed when the pause began."
     (if (null options)
         (redline--answer q (read-string (concat prompt " ")))
       (let* ((labels (append (mapcar #'car options)
-                             (and (eq (redline--question-kind q) 'approve)
-                                  (list redline--because))))
+                             (and (redline--for-call-p q) (list redline--because))))
              ;; The number is all there is to type.
              (names (seq-map-indexed (lambda (label i) (cons (format "%d %s" (1+ i) label) label))
                                      labels))

@@ -21,7 +21,7 @@
   "What is attached to the next prompt: conses of a label and a ContextItem.")
 
 (defvar-local redline--history nil
-  "Ring of what was sent from this chat.")
+  "Ring of what was sent in this session.")
 (defvar-local redline--history-at nil
   "Where in `redline--history' the input is from.")
 
@@ -157,7 +157,6 @@ While a turn runs `redline-when-running', or HOW, says what happens."
         (redline--set-input "")
         (setq redline--attached nil redline--history-at nil)
         (redline--write-prompt)
-        (ring-insert redline--history text)
         (setf (redline--current-session (redline--session-server session)) session)
         (redline--prompt session text context how))))))
 
@@ -178,6 +177,11 @@ While a turn runs `redline-when-running', or HOW, says what happens."
       (let ((new (redline--new-session (redline--ensure))))
         (setf (redline--session-buffer new) (current-buffer))
         (setq redline--session new)))))
+
+(defun redline--remember (text)
+  "Note that TEXT was sent, for `redline-chat-previous-input'."
+  (unless (and (not (ring-empty-p redline--history)) (equal text (ring-ref redline--history 0)))
+    (ring-insert redline--history text)))
 
 (defun redline-chat-previous-input (n)
   "Replace the input by the one sent before it; with N, go back N."
@@ -260,15 +264,17 @@ While a turn runs `redline-when-running', or HOW, says what happens."
                      (redline--annotated redline--words)
                      (lambda (string pred action)
                        (completion-file-name-table
-                        string (or pred #'file-exists-p) action)))
+                        string
+                        (lambda (name) (and (not (member name '("./" "../")))
+                                            (or (null pred) (funcall pred name))))
+                        action)))
                     :exclusive 'no)))
            ((and (= (point) redline--input) (eq (char-after) ?/))
             (list (1+ (point)) here
-                  (completion-table-dynamic
-                   (lambda (_)
-                     (mapcar (lambda (c) (plist-get c :name))
-                             (plist-get (redline--call server :agent/command/list nil)
-                                        :commands))))
+                  (redline--annotated
+                   (mapcar (lambda (c) (cons (plist-get c :name) (plist-get c :description)))
+                           (plist-get (redline--call server :agent/command/list nil)
+                                      :commands)))
                   :exclusive 'no))))))))
 
 ;;;; The buffer
@@ -301,6 +307,13 @@ While a turn runs `redline-when-running', or HOW, says what happens."
     (when (buffer-live-p buffer)
       (with-current-buffer buffer
         (redline--show-event event)
+        (pcase (plist-get event :type)
+          ("message/user" (redline--remember (string-trim (plist-get event :text))))
+          ;; What was asked waits to be sent again.
+          ((and "turn/ended" (guard (equal "auth" (plist-get (plist-get event :error) :kind))))
+           (unless (or (ring-empty-p redline--history)
+                       (not (string-blank-p (redline--input-text))))
+             (redline--set-input (ring-ref redline--history 0)))))
         ;; Who looks at the end goes on to see it.
         (dolist (window (get-buffer-window-list buffer nil t))
           (when (and (>= (window-point window) redline--input)

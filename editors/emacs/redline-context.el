@@ -141,18 +141,44 @@ The server is started, for names are told as it knows them."
       (redline--write-prompt))
     (message "Redline: attached %s" (mapconcat #'car items ", "))))
 
+(defconst redline--image-types
+  '(("png" . "image/png") ("jpg" . "image/jpeg") ("jpeg" . "image/jpeg") ("webp" . "image/webp")
+    ("gif" . "image/gif") ("heic" . "image/heic") ("heif" . "image/heif"))
+  "Names of pictures end like this; what is told of them.")
+
+(defun redline--image-type (file)
+  "Return the MIME type of the picture in FILE by its name, or nil."
+  (cdr (assoc (downcase (or (file-name-extension file) "")) redline--image-types)))
+
+(defun redline--image (label type data)
+  "Return the picture DATA, bytes of TYPE, labelled LABEL."
+  (cons (concat "image " label)
+        (list :kind "image" :mimeType type :data (base64-encode-string data t))))
+
 (defun redline--image-item (file)
-  "Return the image in FILE, labelled."
-  (cons (concat "image " (file-name-nondirectory file))
-        (list :kind "image" :mimeType (pcase (downcase (or (file-name-extension file) ""))
-                                        ((or "jpg" "jpeg") "image/jpeg")
-                                        ("svg" "image/svg+xml")
-                                        (e (concat "image/" e)))
-              :data (with-temp-buffer
-                      (set-buffer-multibyte nil)
-                      (insert-file-contents-literally file)
-                      (base64-encode-region (point-min) (point-max) t)
-                      (buffer-string)))))
+  "Return the picture in FILE, labelled."
+  (redline--image
+   (file-name-nondirectory file)
+   (or (redline--image-type file)
+       (user-error "Redline: %s is no picture that a model can see (%s)"
+                   (file-name-nondirectory file)
+                   (mapconcat #'car redline--image-types ", ")))
+   (with-temp-buffer
+     (set-buffer-multibyte nil)
+     (insert-file-contents-literally file)
+     (buffer-string))))
+
+(defun redline--yank-image (type data)
+  "Attach the picture DATA of TYPE, from the clipboard, to the next prompt."
+  (unless (rassoc (symbol-name type) redline--image-types)
+    (user-error "Redline: no model can see %s" type))
+  (redline--attach (list (redline--image (format-time-string "of %T") (symbol-name type) data))))
+
+(defun redline--take-images ()
+  "Have `yank-media' attach pictures in the current chat."
+  (yank-media-handler "image/.*" #'redline--yank-image))
+
+(add-hook 'redline-chat-mode-hook #'redline--take-images)
 
 (defun redline-attach (what)
   "Attach WHAT to the next prompt: a region, buffer, diagnostics or other things."
@@ -170,8 +196,10 @@ The server is started, for names are told as it knows them."
          (pcase what
            ((and "selection" (guard (use-region-p)))
             (redline--context-region (region-beginning) (region-end)))
-           ("file" (with-current-buffer (redline--visit (read-file-name "File: " nil nil t))
-                     (redline--context-buffer)))
+           ("file" (let ((file (read-file-name "File: " nil nil t)))
+                     (if (redline--image-type file)
+                         (redline--image-item file)
+                       (with-current-buffer (redline--visit file) (redline--context-buffer)))))
            ("image" (redline--image-item (read-file-name "Image: " nil nil t)))
            ("url" (let ((url (read-string "URL: "))) (cons url (list :kind "url" :uri url))))
            ("diff" (cons "diff of git"

@@ -305,6 +305,8 @@ The ranges are in units of FROM, and then in those of TO."
                                    :modified (if (buffer-modified-p) t :json-false))))
                          (redline--documents server)))))
 
+(declare-function redline--open-link "redline-account")
+
 (defun redline--save (path)
   "Save the buffer of PATH without a question; return non-nil if it is on disk now."
   (when-let* ((buffer (redline--visiting path)))
@@ -333,9 +335,8 @@ The ranges are in units of FROM, and then in those of TO."
   "Show the document in PARAMS."
   (let ((uri (plist-get params :uri)))
     (if (eq t (plist-get params :external))
-        (progn
-          (message "Redline: %s" uri)
-          (browse-url uri))
+        ;; Later on: a browser may take its time to start, and the server waits.
+        (run-with-timer 0 nil #'redline--open-link uri)
       (let ((buffer (redline--visit (redline--uri-to-path uri))))
         (if (eq t (plist-get params :takeFocus))
             (pop-to-buffer buffer)

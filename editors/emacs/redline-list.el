@@ -248,6 +248,32 @@ list of checkpoints."
        (when (buffer-live-p buffer)
          (with-current-buffer buffer (revert-buffer)))))))
 
+;;;; Instructions
+
+(defun redline-instructions ()
+  "Show the instructions that the session works with: GEMINI.md and the like."
+  (interactive)
+  (let* ((session (redline--session)) (server (redline--session-server session))
+         (list (redline--call server :agent/memory/list
+                              (list :sessionId (redline--session-id session))))
+         (files (append (plist-get list :files) nil)))
+    (with-current-buffer (get-buffer-create (format "*redline instructions: %s*"
+                                                    (redline--project-name server)))
+      (special-mode)
+      (setq default-directory (redline--root server))
+      (let ((inhibit-read-only t))
+        (erase-buffer)
+        (insert (if files "The agent reads these before what you ask:\n\n"
+                  "There are none.  Write what the agent should know of the project into GEMINI.md there.\n"))
+        (dolist (f files)
+          (let ((path (redline--uri-to-path (plist-get f :uri))))
+            (insert "  " (redline--link (redline--short path) (cons path nil))
+                    (format "  %s, %d bytes%s\n" (plist-get f :level) (plist-get f :bytes)
+                            (if (eq t (plist-get f :open)) ", as it is in Emacs" "")))))
+        (seq-doseq (note (plist-get list :notes)) (insert "\n! " note "\n"))
+        (goto-char (point-min)))
+      (pop-to-buffer (current-buffer)))))
+
 ;;;; Processes
 
 (defun redline-processes ()

@@ -67,7 +67,9 @@
     ("F" "Fork" redline-fork-session)
     ("m" "Mode" redline-set-mode)
     ("M" "Model" redline-set-model)
-    ("U" "Usage" redline-usage)]
+    ("U" "Usage" redline-usage)
+    ("C" "Compress" redline-compress)
+    ("i" "Instructions" redline-instructions)]
    ["Server"
     ("l" "Sign in" redline-login)
     ("L" "Sign out" redline-logout)
@@ -109,7 +111,7 @@
                  (redline--suffix (number-to-string i) (car o)
                                   (lambda () (interactive) (redline--answer q (car o)))))
                (redline--question-options q))
-       (when (eq (redline--question-kind q) 'approve)
+       (when (redline--for-call-p q)
          (list (redline--suffix "r" redline--because
                                 (lambda ()
                                   (interactive)

@@ -253,6 +253,21 @@ CATEGORY is that of the names; they stay in order."
   (redline--configure (redline--session) :model model)
   (message "Redline: the model is %s" model))
 
+(defun redline-compress ()
+  "Put a summary in the place of the older part of the conversation."
+  (interactive)
+  (let ((session (redline--session)))
+    (message "Redline: summarising…")
+    (redline--request
+     (redline--session-server session) :agent/session/compress
+     (list :sessionId (redline--session-id session))
+     (lambda (result)
+       (message "Redline: %s"
+                (if (eq t (plist-get result :compressed))
+                    (format "the conversation takes %d tokens in the place of %d"
+                            (plist-get result :tokensAfter) (plist-get result :tokensBefore))
+                  "there is nothing that a summary would make shorter"))))))
+
 ;;;; A server that ended
 
 (defun redline--sessions-lost (server)

@@ -20,14 +20,14 @@ type terminal struct {
 }
 
 // inTerminal starts an Emacs of width by height cells.
-func inTerminal(t *testing.T, root, url string, width, height int) *terminal {
+func inTerminal(t *testing.T, root, url string, width, height int, more ...string) *terminal {
 	t.Helper()
 	exe := program(t)
 	if _, err := exec.LookPath("tmux"); err != nil {
 		editortest.Missing(t, "there is no tmux; run editors/emacs/testenv/install.sh")
 	}
 	e := &emacs{t: t, root: root, socket: socket(t)}
-	e.env = environment(t, root, e.socket, url)
+	e.env = append(environment(t, root, e.socket, url), more...)
 	x := &terminal{e, filepath.Dir(e.socket)}
 	x.tmux("-f", "/dev/null", "new-session", "-d", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height), "-c", root,
 		fmt.Sprintf("exec %s -Q -nw -l %s", exe, abs(t, "testdata/drive.el")))

@@ -177,6 +177,7 @@ func (a *Account) loginGoogle(ctx context.Context, cfg *config.Config, talk lsp.
 	}); err != nil {
 		return err
 	}
+	a.user.hand("") // a key of before would go before what the user has just chosen
 	who := kept.Email
 	if who == "" {
 		who = "your Google account"

@@ -9,6 +9,7 @@
   (require 'compat)
   (provide 'treesit)
   (defun treesit-available-p () nil)
+  (defun yank-media-handler (&rest _))
   ;; The last argument may be left out since Emacs 29.
   (advice-add 'mapconcat :around
               (lambda (mapconcat function sequence &optional separator)
