@@ -34,6 +34,13 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if os.Getenv(fakeMCP) != "" {
+		if err := serveMCP(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	code := m.Run()
 	editortest.Clean()
 	os.Exit(code)

@@ -40,6 +40,7 @@ type workbench struct {
 // setup says what a workbench is started with.
 type setup struct {
 	folder   string            // the workspace
+	file     string            // its .code-workspace, where it has several folders
 	env      map[string]string // of the editor, and with it of the redline server; "" removes
 	settings map[string]any    // beside those every test has
 	open     []string          // files opened at the start
@@ -130,6 +131,9 @@ func start(t *testing.T, s setup) *workbench {
 	w.in, w.out = in, bufio.NewReaderSize(out, 1<<20)
 
 	u := url.URL{Scheme: "http", Host: "127.0.0.1:" + port, Path: "/", RawQuery: url.Values{"folder": {s.folder}}.Encode()}
+	if s.file != "" {
+		u.RawQuery = url.Values{"workspace": {s.file}}.Encode()
+	}
 	if s.height == 0 {
 		s.height = 900
 	}

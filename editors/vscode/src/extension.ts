@@ -15,6 +15,7 @@ import { registerReview } from "./review/register";
 import { Reviews } from "./review/reviews";
 import { Conversation } from "./session";
 import { Setup } from "./setup";
+import { tellChanges } from "./settingschange";
 import { SignIn } from "./signin";
 import { statusItem } from "./status";
 
@@ -55,6 +56,7 @@ export function activate(context: vscode.ExtensionContext): void {
     conversation.onProposal((p) => reviews.update(p)),
     conversation.onDidLeave((sessionId) => reviews.drop(sessionId)),
     signIn,
+    tellChanges(conversation),
     new Setup(own, signIn),
     statusItem(own, conversation, reviews, questions, signIn),
     vscode.languages.registerCodeActionsProvider(documents, new AskActions(), { providedCodeActionKinds: AskActions.kinds }),

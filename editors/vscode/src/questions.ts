@@ -126,5 +126,5 @@ export class QuestionStore {
 /** The label of what was chosen, for showing a question that is closed. */
 export function chosenLabel(q: Question, a: Answer | undefined): string {
   const option = q.options.find((o) => o.optionId === a?.optionId);
-  return option?.label ?? (a?.text || "Not answered");
+  return [option?.label, a?.text].filter(Boolean).join(": ") || "Not answered";
 }

@@ -9,7 +9,10 @@ const MAX_TEXT = 400;
  */
 export function questionText(q: Question): { text: string; whole: boolean } {
   const command = q.subject?.type === "command" && typeof q.subject["command"] === "string" ? q.subject["command"] : undefined;
-  const text = command === undefined ? joined(oneLine(q.title), oneLine(q.detail)) : joined("Run this command?", oneLine(command), reason(q.detail));
+  const [title, detail] = [oneLine(q.title), oneLine(q.detail)];
+  // The title of a question about the network or a tool is what it is about; the detail says it too.
+  const about = q.kind === "approve" && !title.endsWith("?") ? joined("Allow this?", detail.includes(title) ? detail : joined(title, detail)) : joined(title, detail);
+  const text = command === undefined ? about : joined("Run this command?", oneLine(command), reason(q.detail));
   return text.length > MAX_TEXT ? { text: `${text.slice(0, MAX_TEXT)}…`, whole: false } : { text, whole: true };
 }
 

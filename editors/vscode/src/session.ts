@@ -122,6 +122,13 @@ export class Conversation implements vscode.Disposable {
     this.state.fire();
   }
 
+  /** The settings have changed: what is shown of a session that is not made yet goes by them. */
+  settingsChanged(): void {
+    if (!this.info) {
+      this.state.fire();
+    }
+  }
+
   /** Installs the handler of the session's events on a new connection. */
   wire(client: LanguageClient): void {
     client.onNotification(method.event, (p: EventParams) => this.receive(p));

@@ -24,7 +24,8 @@ export function statusItem(server: Server, conversation: Conversation, reviews: 
   const show = () => {
     const { text, tooltip, alarm } = now();
     item.text = text;
-    item.tooltip = new vscode.MarkdownString(`${tooltip}\n\nClick for what can be done`);
+    const restricted = vscode.workspace.isTrusted ? "" : "\n\nThe workspace is not trusted: commands, MCP servers and the project's own settings are left out";
+    item.tooltip = new vscode.MarkdownString(`${tooltip}${restricted}\n\nClick for what can be done`);
     item.backgroundColor = alarm && new vscode.ThemeColor(`statusBarItem.${alarm}Background`);
     item.accessibilityInformation = { label: `${text.replace(/\$\([^)]*\)\s*/, "")}. ${tooltip}`, role: "button" };
   };
@@ -37,6 +38,7 @@ export function statusItem(server: Server, conversation: Conversation, reviews: 
     reviews.onDidChange(show),
     questions.onDidChange(show),
     signIn.onDidChange(show),
+    vscode.workspace.onDidGrantWorkspaceTrust(show),
     vscode.commands.registerCommand("redline.menu", () => menu(now().tooltip, server, conversation, reviews, questions, signIn)),
   );
 }

@@ -34,7 +34,7 @@ test("the first answer counts, and everybody hears of it once", async () => {
   assert.equal(store.answer("approve:c", { optionId: "once" }), false);
   assert.deepEqual(await answered, { optionId: "reject", text: "not now" });
   assert.deepEqual(store.open, []);
-  assert.deepEqual(seen, ["asked approve:c", "closed approve:c: Reject"]);
+  assert.deepEqual(seen, ["asked approve:c", "closed approve:c: Reject: not now"]);
 });
 
 test("a question that is withdrawn has no answer", async () => {

@@ -16,6 +16,9 @@ test("what is no command is its title and detail without the marks of code", () 
   assert.deepEqual(questionText(q), { text: "Fetch example.org? https://example.org/ once", whole: true });
   assert.equal(questionText(question({ title: "May it?", detail: "" })).text, "May it?");
   assert.equal(questionText(question({ title: "Read secrets", detail: "A file." })).text, "Read secrets: A file.");
+  const web = question({ kind: "approve", subject: { type: "network" }, title: "https://a.example/", detail: "Reads from the web:\n\nhttps://a.example/" });
+  assert.equal(questionText(web).text, "Allow this? Reads from the web: https://a.example/");
+  assert.equal(questionText(question({ kind: "approve", title: "read_file .env", detail: "`.env` may hold secrets." })).text, "Allow this? read_file .env: .env may hold secrets.");
 });
 
 test("a question that does not fit says so, and shows its beginning", () => {

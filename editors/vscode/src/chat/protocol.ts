@@ -58,5 +58,5 @@ export type FromWebview =
   | { type: "code"; action: "insert" | "apply"; text: string; info: string }
   | { type: "decide"; proposalId: string; decision: "accept" | "reject"; fileId?: string }
   | { type: "review"; proposalId: string }
-  | { type: "approve"; id: string; optionId: string; text?: string }
+  | { type: "approve"; id: string; optionId?: string; text?: string }
   | { type: "action"; action: "key" | "server" | "log" };

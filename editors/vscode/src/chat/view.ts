@@ -258,7 +258,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
         await vscode.commands.executeCommand("redline.reviewAll");
         break;
       case "approve":
-        this.questions.answer(m.id, { optionId: m.optionId, ...(m.text ? { text: m.text } : {}) });
+        this.questions.answer(m.id, { ...(m.optionId === undefined ? {} : { optionId: m.optionId }), ...(m.text ? { text: m.text } : {}) });
         break;
       case "action":
         await this.act(m.action);

@@ -1,5 +1,6 @@
 import type { FromWebview } from "../protocol";
 import type { Item, ProposalFileItem, ProposalItem, ToolItem } from "../transcript";
+import { approve } from "./approve";
 import { button, el } from "./dom";
 import { icon, spinner } from "./icons";
 import { renderBlocks } from "./markdown";
@@ -308,33 +309,6 @@ function verdict(item: ProposalItem): string {
     return r === 1 ? "Rejected" : `All ${r} changes rejected`;
   }
   return [a ? `${a} accepted` : "", r ? `${r} rejected` : "", c ? `${c} in conflict: your text stays` : ""].filter(Boolean).join(", ");
-}
-
-function approve(root: HTMLElement, item: Extract<Item, { kind: "approve" }>, post: Post): void {
-  const card = el(
-    "section",
-    { class: "card", "aria-label": item.title },
-    el("header", {}, icon("warning"), el("span", { class: "title" }, item.title)),
-  );
-  root.classList.toggle("answered", item.chosen !== undefined);
-  if (item.detail && item.chosen === undefined) {
-    const detail = el("div", { class: "markdown detail", tabindex: "0" });
-    updateMarkdown(detail, item.detail);
-    card.append(detail);
-  }
-  const footer = el("footer", {});
-  if (item.chosen === undefined) {
-    item.options.forEach((o, i) =>
-      footer.append(
-        button(o.label, i === 0 ? "primary" : "secondary", () => post({ type: "approve", id: item.id, optionId: o.optionId }), o.label),
-      ),
-    );
-  } else {
-    footer.className = "verdict";
-    footer.append(item.chosen);
-  }
-  card.append(footer);
-  root.replaceChildren(card);
 }
 
 const planWords: Record<string, [string, string]> = {
