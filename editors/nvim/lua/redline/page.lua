@@ -368,7 +368,11 @@ function M.create()
   vim.bo[buf].buftype = 'nofile'
   vim.bo[buf].bufhidden = 'hide'
   vim.bo[buf].swapfile = false
-  vim.bo[buf].filetype = 'markdown'
+  -- What others do for Markdown may fail, as where its parser is missing; the chat is there
+  -- all the same.
+  api.nvim_buf_call(buf, function()
+    vim.cmd('silent! setlocal filetype=markdown')
+  end)
   -- Neovim 0.12 starts tree-sitter for Markdown, which takes a tenth of a second for each
   -- piece of an answer when the chat has some thousand lines. The old highlighting does not.
   pcall(vim.treesitter.stop, buf)
