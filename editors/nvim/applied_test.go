@@ -119,7 +119,8 @@ func TestReviewAtTurn(t *testing.T) {
 			geminitest.Say("Done."), geminitest.Say("I see."),
 		)
 		n := start(t, version, root, srv.URL)
-		n.lua(`vim.cmd.edit('a.txt') require('redline.session').ready(function() require('redline.session').configure({ reviewAt = 'turn' }) end)
+		n.lua(`vim.cmd.edit('a.txt') vim.cmd('Redline reviewat later') assert(noted('step or turn'), 'a wrong word is told')
+			vim.cmd('Redline reviewat turn') await('the message', function() return noted('when the turn ends') end)
 			vim.cmd('Redline ask shout') hunks(2)`, nil)
 		equal(t, "virtual lines", joined(get[[]string](n, `return virtual()`)), "1: TWO!")
 		if c := get[int](n, `local c = 0 for _, n in ipairs(notes) do if n.text:find('to review') then c = c + 1 end end return c`); c != 1 {

@@ -201,14 +201,19 @@ func TestKept(t *testing.T) {
 // Signing in: the key is typed where it is not shown, and stays nowhere; Google by a link.
 func TestSignIn(t *testing.T) {
 	each(t, func(t *testing.T, version string) {
-		model := geminitest.NewServer(geminitest.Script{Steps: []geminitest.Step{geminitest.Say("Hello."), geminitest.Say("By Google.")}})
+		busy := geminitest.Fail(429, "RESOURCE_EXHAUSTED", "too many at once")
+		model := geminitest.NewServer(geminitest.Script{Steps: []geminitest.Step{geminitest.Say("Hello."), busy, busy, geminitest.Say("By the other model.")}})
 		t.Cleanup(model.Close)
 		google := googletest.NewServer(model)
 		t.Cleanup(google.Close)
+		home := t.TempDir()
+		if err := os.WriteFile(filepath.Join(home, "settings.json"), []byte(`{"redline": {"retry": {"initialDelayMs": 1, "maxDelayMs": 2}}}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
 		x := inTerminal(t, version, workspace(t, nil), "", 120, 30,
 			"GOOGLE_VERTEX_BASE_URL="+google.URL, "GCE_METADATA_HOST="+google.Host,
 			"GOOGLE_GEMINI_BASE_URL="+model.URL, "REDLINE_OAUTH_ENDPOINT="+google.URL, "CODE_ASSIST_ENDPOINT="+google.URL,
-			"REDLINE_OAUTH_CLIENT_ID="+googletest.ClientID, "REDLINE_OAUTH_CLIENT_SECRET="+googletest.ClientSecret)
+			"REDLINE_HOME="+home, "REDLINE_OAUTH_CLIENT_ID="+googletest.ClientID, "REDLINE_OAUTH_CLIENT_SECRET="+googletest.ClientSecret)
 		n := x.nvim
 		n.lua(`vim.lsp.set_log_level('trace')`, nil)
 		x.tmux("send-keys", ":Redline chat", "Enter", "ihello")
@@ -269,6 +274,13 @@ func TestSignIn(t *testing.T) {
 		if get[int](n, `return #progress`) == 0 {
 			t.Error("the sign-in has no progress")
 		}
+		// The agent asks in the middle of a turn, and goes by the answer.
+		x.tmux("send-keys", ":Redline! ask again", "Enter")
+		contains(t, "the question", x.await("Redline asks:", "2: Stay"), "too many at once", "for the rest of this session", "1: Change to gemini-2.5-flash")
+		x.tmux("send-keys", "1", "Enter")
+		x.until(`noted('Please submit a new query') and require('redline.session').current.model == 'gemini-2.5-flash'`)
+		x.tmux("send-keys", ":Redline ask and again", "Enter")
+		x.until(`vim.tbl_contains(lines(require('redline.chat').buffer()), 'By the other model.')`)
 		// Vertex: the project is asked for, and the server started with it; the session goes on.
 		n.lua(`notes = {}
 			local answers = { 'my-project', 'here' }
@@ -312,18 +324,36 @@ func TestCrash(t *testing.T) {
 			require('redline').setup({ cmd = { 'false' } }) vim.cmd('Redline ask hello')
 			await('the message', function() return noted('before it was ready') end)`, nil)
 		n.lua(fmt.Sprintf(`notes = {} require('redline').setup({ cmd = { 'sh', %s } }) vim.cmd('Redline ask hello again')
-			await('the message', function() return noted('no redline server') end)`, quote(other(t))), nil)
+			await('the message', function() return noted('no redline server') end)`, quote(other(t, `{}`))), nil)
+		for ext, says := range map[string]string{`"version":0,"minVersion":0`: "older than this plugin", `"version":3,"minVersion":2`: "newer than this plugin"} {
+			n.lua(fmt.Sprintf(`notes = {} await('the end', function() return not require('redline.client').get() end)
+				require('redline').setup({ cmd = { 'sh', %s } }) vim.cmd('Redline ask hello again')
+				await('the message', function() return noted(%q) end)`, quote(other(t, `{"experimental":{"redline":{`+ext+`}}}`)), says), nil)
+		}
+		// One that never says anything: the user is told in the end; here that comes at once.
+		n.lua(`notes = {}
+			local later, waited = vim.defer_fn, 0
+			vim.defer_fn = function(fn, ms)
+				if ms >= 10000 then waited, ms = ms, 1 end
+				return later(fn, ms)
+			end
+			require('redline').setup({ cmd = { 'sleep', '600' } }) vim.cmd('Redline ask hello again')
+			await('the message', function() return noted('does not answer as a language server') end)
+			assert(waited == 20000, 'it has 20 s')
+			vim.defer_fn = later
+			await('its end', function() return vim.fn.system({ 'pgrep', '-P', tostring(vim.uv.os_getpid()), 'sleep' }) == '' end)`, nil)
 		// It is given back, to be sent when that is mended.
 		n.lua(`vim.cmd('Redline chat')`, nil)
 		contains(t, "the prompt", get[string](n, `return lines()[#lines()]`), "hello")
 	})
 }
 
-// other returns a shell script that answers initialize as some other language server.
-func other(t *testing.T) string {
+// other returns a shell script that answers initialize as some other language server, with
+// these capabilities.
+func other(t *testing.T, capabilities string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "server.sh")
-	body := `{"jsonrpc":"2.0","id":1,"result":{"capabilities":{},"serverInfo":{"name":"cuckoo"}}}`
+	body := `{"jsonrpc":"2.0","id":1,"result":{"capabilities":` + capabilities + `,"serverInfo":{"name":"cuckoo"}}}`
 	script := fmt.Sprintf("read line; printf 'Content-Length: %d\\r\\n\\r\\n%s'; cat >/dev/null\n", len(body), body)
 	if err := os.WriteFile(path, []byte(script), 0o600); err != nil {
 		t.Fatal(err)

@@ -33,18 +33,9 @@ local function load(uri)
   if vim.api.nvim_buf_is_loaded(buf) then
     return buf
   end
-  -- Another Neovim may have the file open. The question would take the focus; the
-  -- swap file is kept, and opening read-only makes the later :write ask.
-  local auto = vim.api.nvim_create_autocmd('SwapExists', {
-    once = true,
-    callback = function()
-      vim.v.swapchoice = 'o'
-    end,
-  })
-  local ok, err = pcall(vim.fn.bufload, buf)
-  pcall(vim.api.nvim_del_autocmd, auto)
-  if not ok then
-    return nil, tostring(err)
+  local err = require('redline.load').buffer(buf)
+  if err then
+    return nil, err
   end
   vim.bo[buf].buflisted = true
   if vim.bo[buf].filetype == '' then

@@ -279,7 +279,7 @@ local function start()
         end
         local wrong = other_version(result)
         if wrong then
-          M.stop(wrong)
+          M.stop(wrong, true)
           return finish(wrong)
         end
         watch()
@@ -368,18 +368,33 @@ function M.request(method, params, fn)
   end)
 end
 
---- Ends the server, by force when it never answered.
+local function stop(c, force)
+  if new then
+    c:stop(force)
+  else
+    c.stop(force)
+  end
+end
+
+--- Ends the server, by force when it never answered or is not one of ours, or when it has
+--- not ended some time after it was asked to.
 ---@param why? string for those who wait for it
-function M.stop(why)
+---@param force? boolean
+function M.stop(why, force)
   stopping = why or true
+  local this = id
   local c = id and vim.lsp.get_client_by_id(id)
-  if c then
-    local force = not c.initialized
-    if new then
-      c:stop(force)
-    else
-      c.stop(force)
-    end
+  if not c then
+    return
+  end
+  force = force or not c.initialized
+  stop(c, force)
+  if not force then
+    vim.defer_fn(function()
+      if id == this then
+        stop(c, true)
+      end
+    end, 5000)
   end
 end
 

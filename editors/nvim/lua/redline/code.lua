@@ -116,7 +116,7 @@ local function target(block)
   if api.nvim_buf_get_name(buf) == '' then
     return
   end
-  vim.fn.bufload(buf)
+  require('redline.load').buffer(buf)
   vim.bo[buf].buflisted = true
   require('redline.client').attach(buf)
   return { uri = vim.uri_from_bufnr(buf), buf = buf }

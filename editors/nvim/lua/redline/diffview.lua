@@ -226,7 +226,7 @@ local function document()
     return
   end
   buf = h.buf > 0 and h.buf or vim.uri_to_bufnr(h.uri)
-  vim.fn.bufload(buf)
+  require('redline.load').buffer(buf)
   vim.bo[buf].buflisted = true
   require('redline.client').attach(buf)
   return buf

@@ -26,9 +26,7 @@ end
 
 local function load(uri)
   local buf = vim.uri_to_bufnr(uri)
-  if not api.nvim_buf_is_loaded(buf) then
-    vim.fn.bufload(buf)
-  end
+  require('redline.load').buffer(buf)
   return buf
 end
 

@@ -63,7 +63,12 @@ function M.go(h)
     vim.bo[buf].buflisted = true
     if api.nvim_get_current_buf() ~= buf then
       -- 'hidden' or not: a changed buffer stays loaded, and nothing is asked.
-      vim.cmd.buffer({ args = { tostring(buf) }, mods = { hide = true } })
+      -- It may fail, as when the user quits where Neovim asks about a swap file.
+      local ok, err = pcall(vim.cmd.buffer, { args = { tostring(buf) }, mods = { hide = true } })
+      if api.nvim_get_current_buf() ~= buf then
+        local why = not ok and not tostring(err):find('E325', 1, true) and ': ' .. tostring(err) or ''
+        return vim.notify('Redline: ' .. vim.fn.fnamemodify(api.nvim_buf_get_name(buf), ':~:.') .. ' was not opened' .. why, vim.log.levels.WARN)
+      end
     end
     require('redline.client').attach(buf)
     require('redline.marks').refresh(buf)

@@ -241,7 +241,8 @@ end
 
 --- Changes mode, model or time of review of the current session.
 ---@param change {mode?: string, model?: string, reviewAt?: string}
-function M.configure(change)
+---@param fn? fun() called when that is done
+function M.configure(change, fn)
   M.ready(function(s)
     if not s then
       return
@@ -253,6 +254,9 @@ function M.configure(change)
       M.adopt(info)
       require('redline.chat').title()
       M.changed()
+      if fn then
+        fn()
+      end
     end)
   end)
 end

@@ -202,7 +202,9 @@ function M.compress()
       if err then
         return session.fail(err.message)
       end
-      if result.compressed then
+      if not result.compressed then
+        note('the conversation is too short to be compressed')
+      else
         note(('compressed from %d to %d tokens'):format(result.tokensBefore, result.tokensAfter))
       end
     end)

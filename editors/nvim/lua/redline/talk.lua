@@ -329,7 +329,9 @@ M.reviewat = {
     if words[1] ~= 'step' and words[1] ~= 'turn' then
       return note('reviewat takes step or turn', vim.log.levels.ERROR)
     end
-    session().configure({ reviewAt = words[1] })
+    session().configure({ reviewAt = words[1] }, function()
+      note(words[1] == 'turn' and 'edits are reviewed together, when the turn ends' or 'edits are reviewed as they come')
+    end)
   end,
   complete = function()
     return { 'step', 'turn' }
