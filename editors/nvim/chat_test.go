@@ -65,6 +65,52 @@ func TestChatStreams(t *testing.T) {
 	})
 }
 
+// What comes while somebody types is folded as if nobody did: in the chat, and in another
+// window, where Neovim folds nothing by itself.
+func TestFoldsWhileTyping(t *testing.T) {
+	each(t, func(t *testing.T, version string) {
+		think := func(gate string) geminitest.Step {
+			return geminitest.Step{Gate: gate, Chunks: []geminitest.Chunk{{Thought: "**Looking**\nat one thing\nand another"}, {Text: "Seen by " + gate + "."}}}
+		}
+		srv := geminitest.New(t, think("first"), think("second"))
+		x := inTerminal(t, version, workspace(t, map[string]string{"a.txt": poem, "b.txt": poem}), srv.URL, 100, 40)
+		folded := func(n int) string {
+			return fmt.Sprintf(`vim.api.nvim_win_call(vim.fn.bufwinid(require('redline.chat').buffer()), function()
+				local c, l, last = 0, 1, vim.fn.line('$')
+				while l <= last do
+					if vim.fn.foldclosed(l) == l and vim.fn.foldclosedend(l) == l + 2 then c = c + 1 end
+					l = l + 1
+				end
+				return c == %d and vim.fn.mode() == 'i' end)`, n)
+		}
+		x.tmux("send-keys", ":edit a.txt", "Enter", ":Redline chat", "Enter", "ilook")
+		x.tmux("send-keys", "C-s")
+		x.await("look") // what was sent is shown
+		x.tmux("send-keys", "this is typed, @", "Tab")
+		x.await("@diagnostics")
+		srv.Release("first")
+		x.until(ended) // nothing moves below the menu
+		x.tmux("send-keys", "C-n", "C-n")
+		x.tmux("send-keys", "C-y")
+		x.await("Seen by first.")
+		contains(t, "the screen", x.await("▸ Thought: Looking"), "this is typed")
+		x.until(folded(1))
+		x.tmux("send-keys", " and more")
+		x.await("this is typed, @quickfix and more")
+		// In another window.
+		x.tmux("send-keys", "Escape")
+		x.tmux("send-keys", ":Redline ask more", "Enter", "C-w", "p", "Oin the file")
+		x.await("in the file")
+		srv.Release("second")
+		x.await("Seen by second.")
+		x.until(folded(2))
+		x.tmux("send-keys", " and on")
+		x.await("in the file and on")
+		x.tmux("send-keys", "Escape")
+		x.until(ended)
+	})
+}
+
 func ptr[T any](v T) *T { return &v }
 
 // A long answer in many pieces comes out whole, with the chat closed in between.

@@ -298,7 +298,6 @@ function M.create()
   vim.bo[buf].omnifunc = "v:lua.require'redline.complete'.func"
   local group = api.nvim_create_augroup('redline.chat', {})
   api.nvim_create_autocmd('InsertEnter', { group = group, buffer = buf, callback = to_prompt })
-  api.nvim_create_autocmd('InsertLeave', { group = group, buffer = buf, callback = vim.schedule_wrap(page.fold_late) })
   api.nvim_create_autocmd('BufWinEnter', {
     group = group,
     buffer = buf,

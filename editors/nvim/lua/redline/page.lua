@@ -32,9 +32,9 @@ local starts
 -- The blocks that `starts` counts.
 ---@type redline.Block[]
 local counted = {}
--- Blocks that were drawn while the user typed in the chat.
----@type redline.Block[]
-local late = {}
+-- What is to be done as in Normal mode; see as_normal.
+---@type fun()?
+local pending
 local timer
 -- Ticks each second while a wait is counted down.
 local clock
@@ -100,6 +100,42 @@ local function follow(wins)
   end
 end
 
+--- Runs what is pending; for as_normal only.
+function M.run()
+  local fn = pending
+  pending = nil
+  if fn then
+    fn()
+  end
+end
+
+-- Runs fn, which writes into the buffer, as if nobody typed: in Insert mode Neovim makes no
+-- folds, in no window. The keys of ":normal" are one whole command, which enters no mode;
+-- the cursor, which may be behind the last character, is put back.
+local function as_normal(fn)
+  if not vim.tbl_contains({ 'i', 'R' }, api.nvim_get_mode().mode:sub(1, 1)) then
+    return fn()
+  end
+  local win, cursor = api.nvim_get_current_win(), api.nvim_win_get_cursor(0)
+  -- The prompt is below what is written, and keeps its place from the end.
+  local left = api.nvim_get_current_buf() == buf and cursor[1] > written + #head and api.nvim_buf_line_count(buf) - cursor[1]
+  local ok, err
+  pending = function()
+    ok, err = pcall(fn)
+  end
+  vim.cmd.normal({ vim.keycode("<Cmd>lua require('redline.page').run()<CR>"), bang = true })
+  if left then
+    cursor[1] = api.nvim_buf_line_count(buf) - left
+  end
+  pcall(api.nvim_win_set_cursor, win, cursor)
+  if pending then -- it was not run
+    return M.run()
+  end
+  if not ok then
+    error(err, 0)
+  end
+end
+
 -- Runs fn, which writes into the buffer. What is undone afterwards is what the user
 -- typed, never what was said. Neovim asks for folds while it writes, so blocks and
 -- `drawn` must say before each change what the buffer is like after it.
@@ -114,7 +150,7 @@ local function write(fn)
   writing = true
   local undolevels = vim.bo[buf].undolevels
   vim.bo[buf].undolevels = -1
-  local ok, err = pcall(fn)
+  local ok, err = pcall(as_normal, fn)
   written = drawn
   vim.bo[buf].undolevels = undolevels
   vim.bo[buf].modified = false
@@ -181,16 +217,27 @@ end
 
 -- Notes that a block below all others begins in a line: counting them anew for each
 -- piece of an answer would take longer and longer.
-local function began(block, at, typing)
+local function began(block, at)
   if starts then
     starts[#starts + 1], counted[#counted + 1] = at, block
   end
-  if typing then
-    late[#late + 1] = block
-  end
 end
 
---- Writes what waits.
+-- Whether something is being completed in the prompt: when lines come above it, Neovim puts
+-- the next match where the line was, and 0.12 deletes all from there. One without a menu is
+-- ended.
+local function completing()
+  if api.nvim_get_current_buf() ~= buf then
+    return false
+  end
+  local info = vim.fn.complete_info({ 'mode', 'pum_visible' })
+  if info.mode ~= '' and info.pum_visible == 0 then
+    api.nvim_feedkeys(vim.keycode('<C-y>'), 'in', false)
+  end
+  return info.mode ~= ''
+end
+
+--- Writes what waits, unless it has to wait longer.
 function M.flush()
   if timer then
     timer:stop()
@@ -198,8 +245,9 @@ function M.flush()
   local t = M.transcript()
   if not M.valid() or next(t.changed) == nil then
     return countdown()
+  elseif completing() then
+    return M.later()
   end
-  local typing = api.nvim_get_current_buf() == buf and api.nvim_get_mode().mode:sub(1, 1) == 'i'
   write(function()
     local at = 0
     local blocks, i = t.blocks, 1
@@ -210,14 +258,14 @@ function M.flush()
         local fresh = not b.drawn
         local lines = transcript.draw(b, first - at + 1)
         if fresh then
-          began(b, at, typing)
+          began(b, at)
         end
         at = at + b.drawn
         -- New blocks in a row, as of a session that is taken up, are written at once.
         while fresh and blocks[i + 1] and not blocks[i + 1].drawn do
           i = i + 1
           vim.list_extend(lines, transcript.draw(blocks[i], 1))
-          began(blocks[i], at, typing)
+          began(blocks[i], at)
           at = at + blocks[i].drawn
         end
         drawn = drawn + #lines - (last - first)
@@ -282,17 +330,6 @@ local function count()
     end
   end
   return starts
-end
-
---- Closes the folds that came while the user typed in the chat: Neovim leaves these open.
-function M.fold_late()
-  local list = late
-  late = {}
-  for _, b in ipairs(list) do
-    if b.drawn and #b.lines > 1 then
-      pcall(vim.cmd, ('silent! %dfoldclose'):format(M.start_of(b) + 1))
-    end
-  end
 end
 
 --- The 0-based line that a drawn block begins in.
