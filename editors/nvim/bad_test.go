@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"redline/agent/geminitest"
+	"redline/editors/editortest"
 )
 
 // A command of the agent changes files: buffers without unsaved text follow, and unsaved
@@ -139,6 +140,91 @@ func TestTwoNeovims(t *testing.T) {
 		n.lua(`vim.cmd('Redline accept all') idle()`, nil)
 		equal(t, "a.txt", joined(get[[]string](n, `return lines()`)), "one\nby the other\ntwo, by the other\nthree\nfour\nfive\nsix\nseven\neight\nNINE\nten")
 		equal(t, "b.txt", get[string](n, `return table.concat(lines(vim.fn.bufnr('b.txt')), ',', 1, 3)`), "zero,one,TWO")
+	})
+}
+
+// Two Neovims in one process of the server: the second follows the session of the first,
+// and decides; the edit goes into the documents of the first.
+func TestOneSession(t *testing.T) {
+	each(t, func(t *testing.T, version string) {
+		root := workspace(t, map[string]string{"a.txt": poem})
+		a := filepath.Join(root, "a.txt")
+		srv := geminitest.New(t,
+			geminitest.Do(replace(a, "two\n", "TWO\n"), replace(a, "nine\n", "NINE\n")),
+			geminitest.Say("I see."),
+		)
+		dir, err := os.MkdirTemp("", "nv") // a socket's path must be short
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = os.RemoveAll(dir) })
+		socket := filepath.Join(dir, "s")
+		server := exec.Command(editortest.Binary(t), "serve", "--listen", "unix:"+socket)
+		server.Dir, server.Env = root, environment(t, root, srv.URL)
+		if err := server.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = server.Process.Kill()
+			_ = server.Wait() // it was killed
+		})
+		join := fmt.Sprintf(`await('the socket', function() return vim.uv.fs_stat(%[1]q) end)
+			require('redline').setup({ cmd = { vim.env.REDLINE_BIN, 'serve', '--remote', 'unix:%[1]s' } }) vim.cmd.edit('a.txt')`, socket)
+		n, other := start(t, version, root, srv.URL), start(t, version, root, srv.URL)
+		n.lua(join+` vim.cmd('Redline ask shout') hunks(2)`, nil)
+		other.lua(join+` vim.cmd('Redline resume') hunks(2) await('the marks', function() return joined_virtual() == '1: TWO\n8: NINE' end)`, nil)
+		other.keys(`gg]r\ra`)
+		n.lua(`hunks(1) await('the text', function() return lines()[2] == 'TWO' end)`, nil)
+		other.lua(`hunks(1)`, nil)
+		equal(t, "the text in the second, which has not read the file anew", get[string](other, `return lines()[2]`), "two")
+		n.lua(`vim.cmd('silent write')`, nil)
+		other.lua(`vim.cmd('silent checktime') await('the text', function() return lines()[2] == 'TWO' end)`, nil)
+		// What is typed in the first moves the hunk in both.
+		n.keys("ggOzero<Esc>")
+		n.lua(`vim.cmd('silent write')`, nil)
+		other.lua(`vim.cmd('silent checktime') await('the mark', function() return joined_virtual() == '9: NINE' end)`, nil)
+		n.keys(`G[r\ra`)
+		n.lua(`idle()`, nil)
+		other.lua(`await('the end', function() return require('redline.review').count() == 0 end)
+			await('what was said', function() return not require('redline.session').current.running end)`, nil)
+	})
+}
+
+// A file with a swap file, of another Neovim or of one that crashed, is changed without a
+// question in the middle; it is read-only then, and the swap file stays.
+func TestSwapFile(t *testing.T) {
+	each(t, func(t *testing.T, version string) {
+		root := workspace(t, map[string]string{"a.txt": poem, "b.txt": poem})
+		srv := geminitest.New(t,
+			geminitest.Do(replace(filepath.Join(root, "a.txt"), "two\n", "TWO\n"), replace(filepath.Join(root, "b.txt"), "two\n", "TWO\n")),
+			geminitest.Say("I see."),
+		)
+		x := inTerminal(t, version, root, srv.URL, 100, 30)
+		x.lua(`vim.o.swapfile = true vim.o.directory = vim.env.HOME .. '//'
+			for _, name in ipairs({ 'a.txt', 'b.txt' }) do
+				vim.cmd.edit(name)
+				vim.api.nvim_buf_set_lines(0, 0, 0, false, { 'never written' })
+				vim.cmd('preserve')
+				local swap = vim.fn.swapname('%')
+				assert(vim.uv.fs_copyfile(swap, swap .. '.kept'))
+				vim.cmd('bwipeout!')
+				assert(vim.uv.fs_rename(swap .. '.kept', swap))
+				swaps = (swaps or '') .. vim.fs.basename(swap)
+			end`, nil)
+		x.tmux("send-keys", ":Redline ask shout", "Enter")
+		x.until(undecided(2))
+		x.tmux("send-keys", ":Redline accept all", "Enter")
+		x.until(undecided(0))
+		x.await("has a swap file: read-only")
+		x.tmux("send-keys", "Enter") // two of these messages fill the line
+		x.until(ended)
+		got := get[[]string](x.nvim, `local out = {}
+			for _, name in ipairs({ 'a.txt', 'b.txt' }) do
+				local b = vim.fn.bufnr(name)
+				out[#out + 1] = lines(b)[2] .. ' ' .. tostring(vim.bo[b].readonly) .. ' ' .. vim.fn.fnamemodify(vim.fn.swapname(b), ':e')
+			end
+			return out`)
+		equal(t, "the files", joined(got), "TWO true swo\nTWO true swo")
 	})
 }
 
