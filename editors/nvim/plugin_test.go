@@ -54,6 +54,7 @@ func TestComplete(t *testing.T) {
 		for line, want := range map[string]string{
 			"Redline ac":          "accept",
 			"Redline reject ":     "all file hunk",
+			"Red reject ":         "all file hunk",
 			"Redline mode a":      "autoEdit",
 			"'<,'>Redline ask @s": "@selection @symbol: @sub/ @sub/file.txt",
 			"Redline nonsense x":  "",

@@ -94,7 +94,7 @@ end
 ---@param line string
 ---@return string[]
 function M.complete(lead, line)
-  local words = vim.split(line:gsub('^.-Redline!?%s+', '', 1), '%s+')
+  local words = vim.split(line:gsub('^.-Red%a*!?%s+', '', 1), '%s+')
   local talk = require('redline.talk')
   if #words <= 1 then
     return starting_with(lead, vim.list_extend(vim.tbl_keys(subs), vim.tbl_keys(talk)))

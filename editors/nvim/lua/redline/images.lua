@@ -34,9 +34,9 @@ function M.item(path)
   end
   local stat = vim.uv.fs_stat(path)
   if not stat or stat.type ~= 'file' then
-    return nil, ('there is no file %s'):format(path)
+    return nil, ('there is no file %s'):format(vim.fn.fnamemodify(path, ':~:.'))
   elseif not M.is(path) then
-    return nil, ('%s is no image that a model reads: png, jpg, gif, webp, bmp or heic'):format(path)
+    return nil, ('%s is no image that a model reads: png, jpg, gif, webp, bmp or heic'):format(vim.fn.fnamemodify(path, ':~:.'))
   elseif stat.size > most then
     return nil, ('%s has %d MB; %d at most'):format(path, stat.size / 2 ^ 20, most / 2 ^ 20)
   end

@@ -162,7 +162,7 @@ function M.login(method)
     if not vim.tbl_contains(M.names(), method) then
       -- It may be a key, which has no business in a message or in the history.
       vim.fn.histdel('cmd', [[\v^\s*Redline\s+login\s+\V]] .. vim.fn.escape(method, [[\]]))
-      return note('login takes a way to sign in, which <Tab> completes. A key is asked for, and never a part of the command.', vim.log.levels.ERROR)
+      return note('login takes a way to sign in (<Tab>); a key is asked for, and is never a part of the command', vim.log.levels.ERROR)
     end
     if ways[method] then
       return ways[method]()

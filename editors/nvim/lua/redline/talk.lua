@@ -154,7 +154,12 @@ M.add = {
   complete = mentions,
 }
 
-M.drop = simple('chat', 'drop')
+M.drop = {
+  run = function()
+    require('redline.chat').drop()
+    note('nothing goes with the next prompt but what it names')
+  end,
+}
 
 M.image = {
   run = function(_, words)
@@ -182,8 +187,24 @@ M.symbol = {
   end,
 }
 
-M.cancel = simple('session', 'cancel')
-M.new = simple('session', 'new')
+M.cancel = {
+  run = function()
+    local s = session().current
+    if not s or not s.running then
+      return note('nothing runs that could be stopped')
+    end
+    session().cancel()
+  end,
+}
+M.new = {
+  run = function()
+    session().new(function(s)
+      if s then
+        note('a new conversation begins')
+      end
+    end)
+  end,
+}
 M.sessions = simple('sessions', 'pick')
 M.delete = simple('sessions', 'delete')
 M.compress = simple('sessions', 'compress')
@@ -194,7 +215,13 @@ M.processes = simple('processes', 'pick')
 M.memory = simple('memory', 'pick')
 M.logout = simple('signin', 'logout')
 M.status = simple('signin', 'status')
-M.stop = simple('client', 'stop')
+M.stop = {
+  run = function()
+    local client = require('redline.client')
+    note(client.get() and 'the server is stopped; the next prompt starts it' or 'the server does not run')
+    client.stop()
+  end,
+}
 
 M.restart = {
   run = function()
@@ -203,6 +230,7 @@ M.restart = {
         return note(err, vim.log.levels.ERROR)
       end
       session().recover()
+      note('the server was started again')
     end)
   end,
 }
@@ -246,6 +274,13 @@ M.trust = {
   end,
 }
 
+-- Sets the mode or the model of the session, and says so: the chat may be closed.
+local function set(what, value)
+  session().configure({ [what] = value }, function()
+    note(('the %s is %s'):format(what, value))
+  end)
+end
+
 -- Lets the user choose one of some values for the session.
 local function choose(what, items, current)
   vim.ui.select(items, {
@@ -256,7 +291,7 @@ local function choose(what, items, current)
     end,
   }, function(i)
     if i then
-      session().configure({ [what:lower()] = i.id })
+      set(what:lower(), i.id)
     end
   end)
 end
@@ -271,7 +306,7 @@ local mode_words = {
 M.mode = {
   run = function(_, words)
     if words[1] then
-      return session().configure({ mode = words[1] })
+      return set('mode', words[1])
     end
     session().ready(function(s)
       if s then
@@ -300,7 +335,7 @@ end
 M.model = {
   run = function(_, words)
     if words[1] then
-      return session().configure({ model = words[1] })
+      return set('model', words[1])
     end
     session().ready(function(s)
       if not s then
