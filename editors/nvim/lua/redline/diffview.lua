@@ -238,6 +238,9 @@ function M.open()
   if not buf then
     return vim.notify('Redline: there is nothing to review')
   end
+  if #select(2, proposed(buf, {})) == 0 then
+    return vim.notify('Redline: there are no lines to compare here; :Redline amend merges a conflict')
+  end
   local line = buf == api.nvim_get_current_buf() and api.nvim_win_get_cursor(0)[1]
   close(buf)
   local scratch = api.nvim_create_buf(false, true)
