@@ -308,7 +308,11 @@ func (s *Session) RestoreCheckpoint(ctx context.Context, id string, scope Scope,
 		for _, c := range ck.history {
 			s.history.add(c)
 		}
-		s.emit(t.id, Notice{"info", "The conversation is back at: " + ck.Title})
+		said := "The conversation is back to before: " + ck.Title
+		if ck.TurnID == "" { // one that undoes a way back
+			said = "The conversation is as it was " + ck.Title
+		}
+		s.emit(t.id, Notice{"info", said})
 	}
 	if scope != ScopeConversation {
 		s.Note(rewindNote(ck, r, err))

@@ -13,7 +13,7 @@
 //   {"op":"quick","text":…}  opens a file by its name
 //   {"op":"goto","file":…,"line":…}  the same, with the cursor at the start of a 1-based line
 //   {"op":"compose","sel":…,"text":…}  replaces the text of an editor box and waits until it stands there
-//   {"op":"latency","text":…}  types it key by key and returns, for each, the ms from the key to the frame that shows it
+//   {"op":"latency","in"?,"text":…}  types it key by key and returns, for each, the ms from the key to the frame that shows it
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
 
@@ -151,25 +151,41 @@ const ops = {
     }
   },
   async latency(c) {
-    await page.evaluate(() => {
-      window.latencies = [];
+    const frame = await frameOf(c);
+    await frame.evaluate((chat) => {
+      const took = (window.latencies = []);
       let at = 0;
-      const lines = document.querySelector(".editor-instance .view-lines");
-      addEventListener("keydown", () => (at = performance.now()), true);
-      new MutationObserver(() => {
+      const pressed = () => (at = performance.now());
+      const drawn = () => {
         const from = at;
         at = 0;
         if (from) {
-          requestAnimationFrame(() => setTimeout(() => window.latencies.push(performance.now() - from)));
+          requestAnimationFrame(() => setTimeout(() => took.push(performance.now() - from)));
         }
-      }).observe(lines, { subtree: true, childList: true, characterData: true });
-    });
-    let n = 0;
-    for (const key of c.text) {
+      };
+      const changes = new MutationObserver(drawn);
+      addEventListener("keydown", pressed, true);
+      if (chat) {
+        addEventListener("input", drawn);
+      } else {
+        changes.observe(document.querySelector(".editor-instance .view-lines"), { subtree: true, childList: true, characterData: true });
+      }
+      window.stopLatencies = () => {
+        removeEventListener("keydown", pressed, true);
+        removeEventListener("input", drawn);
+        changes.disconnect();
+      };
+    }, c.in === "chat");
+    for (const [n, key] of [...c.text].entries()) {
       await page.keyboard.press(key);
-      await page.waitForFunction((n) => window.latencies.length > n, n++, { timeout });
+      const end = Date.now() + timeout;
+      while ((await frame.evaluate(() => window.latencies.length)) <= n) {
+        if (Date.now() > end) {
+          throw new Error(`key ${n} is not shown after ${timeout} ms`);
+        }
+      }
     }
-    return page.evaluate(() => window.latencies);
+    return frame.evaluate(() => (window.stopLatencies(), window.latencies));
   },
   async shot(c) {
     // What fades in or blinks is brought to its end, so that pictures are the same each time.

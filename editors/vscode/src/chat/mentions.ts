@@ -46,19 +46,22 @@ export class Mentions {
       }
       case "terminalSelection":
       case "terminal": {
-        const read = await (r.what === "terminal" ? this.terminals.read() : terminalSelection());
+        const selected = r.what === "terminalSelection" ? await terminalSelection() : undefined;
+        const read = selected?.text ? selected : await this.terminals.read();
         return read
           ? { id, label: read.label, title: read.label, icon: "execute", item: { kind: "terminal", text: read.text } }
-          : "No command of the terminal is known: that needs the editor's shell integration (bash, zsh, fish or PowerShell). Or select text in the terminal and choose Add to Chat in its context menu.";
+          : "No command of the terminal is known: that needs the editor's shell integration (bash, zsh, fish or PowerShell). Or select text in the terminal and choose Add Terminal Text to Chat in its context menu.";
       }
       case "file": {
-        const uri = vscode.Uri.parse(r.uri);
+        const dropped = vscode.Uri.parse(r.uri);
+        // The window names files of the host that this runs on by its own scheme.
+        const uri = dropped.scheme === "vscode-remote" ? dropped.with({ scheme: "file", authority: "" }) : dropped;
         const name = vscode.workspace.asRelativePath(uri);
         const image = /\.(png|jpe?g|webp|heic|heif)$/i.test(name);
         if (!vscode.workspace.getWorkspaceFolder(uri)) {
           return `${name} is in no folder of this window, so the agent may not read it.`;
         }
-        return { id, label: name.slice(name.lastIndexOf("/") + 1), title: name, icon: "file", item: { kind: image ? "image" : "file", uri: r.uri } };
+        return { id, label: name.slice(name.lastIndexOf("/") + 1), title: name, icon: "file", item: { kind: image ? "image" : "file", uri: uri.toString() } };
       }
       case "symbol": {
         const document = await vscode.workspace.openTextDocument(vscode.Uri.parse(r.uri));
@@ -70,11 +73,10 @@ export class Mentions {
   }
 
   private async commands(query: string): Promise<Completion[]> {
-    const own: CommandInfo[] = [{ name: "compress", description: "Shorten this conversation to its summary", source: "" }];
     const { commands } = await this.server.request<{ commands: CommandInfo[] }>(method.commandList, {});
-    return best(query, [...own, ...commands], (c) => c.name, 30).map((c) => ({
+    return best(query, commands, (c) => c.name, 30).map((c) => ({
       label: `/${c.name}`,
-      detail: [c.description ?? "", c.args?.map((a) => (a.required ? `--${a.name}=…` : `[--${a.name}=…]`)).join(" ") ?? "", c.source].filter(Boolean).join(" · "),
+      detail: [c.description ?? "", c.args?.map((a) => (a.required ? `--${a.name}=…` : `[--${a.name}=…]`)).join(" ") ?? "", c.source === "builtin" ? "" : c.source].filter(Boolean).join(" · "),
       icon: "execute",
       // One that is complete is sent with Enter; an argument is typed behind the blank.
       insert: `/${c.name}${c.name === "compress" ? "" : " "}`,

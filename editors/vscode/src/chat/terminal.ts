@@ -49,9 +49,9 @@ export class Terminals implements vscode.Disposable {
   }
 }
 
-/** The selected text of the terminal; only to be called when there is one. */
+/** The selected text of the terminal; without any the editor says so by itself, and it is empty. */
 export async function terminalSelection(): Promise<{ label: string; text: string }> {
-  return { label: "terminal selection", text: await copied("workbench.action.terminal.copySelection") };
+  return { label: "terminal selection", text: (await copied("workbench.action.terminal.copySelection")).trimEnd() };
 }
 
 /** What a command of the editor copies. It tells by the clipboard alone, which is put back. */

@@ -273,6 +273,9 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
       // The turn has its file already; what is selected or attached meanwhile is meant.
       [seen.items, seen.label] = [[], ""];
     }
+    if (seen.items.some((x) => m.items.some((y) => x.kind === y.kind && x.uri === y.uri && x.kind === "file"))) {
+      [seen.items, seen.label] = [[], ""]; // attached as well
+    }
     const items = [...seen.items, ...m.items];
     const about = [seen.label, ...m.about].filter(Boolean).join(", ");
     if (this.conversation.isRunning && (m.queue || command)) {

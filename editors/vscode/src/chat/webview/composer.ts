@@ -20,6 +20,12 @@ export interface Storage {
   set(kept: Kept): void;
 }
 
+/** How often, and after how many milliseconds, commands are looked for again while one is typed. */
+const LOOKS = 10;
+const LOOK_MS = 500;
+/** How long after a key a prompt with pictures is kept, in milliseconds: they are megabytes. */
+const KEEP_MS = 500;
+
 /** Most of the attachments that is kept while the view is hidden, in UTF-16 units. */
 const MAX_KEPT = 8 << 20;
 
@@ -48,6 +54,8 @@ export class Composer {
   private busy = false;
   private asked = 0;
   private trigger: Trigger | undefined;
+  private suggested = { ask: -1, text: "", times: 0 };
+  private keeping: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
     form: HTMLElement,
@@ -147,8 +155,18 @@ export class Composer {
 
   /** Suggestions for what is being typed; those for an earlier state are dropped. */
   suggest(ask: number, entries: Completion[]): void {
-    if (ask === this.asked && this.trigger && document.activeElement === this.input) {
+    const t = this.trigger;
+    if (ask !== this.asked || !t || document.activeElement !== this.input) {
+      return;
+    }
+    const text = JSON.stringify(entries);
+    if (ask !== this.suggested.ask || text !== this.suggested.text) {
       this.popup.show(entries);
+    }
+    this.suggested = { ask, text, times: ask === this.suggested.ask ? this.suggested.times + 1 : 1 };
+    // Prompts of MCP servers come once these have started, which asking begins.
+    if (t.kind === "/" && this.suggested.times < LOOKS) {
+      setTimeout(() => ask === this.asked && this.trigger && this.post({ type: "complete", ask, kind: t.kind, query: t.query }), LOOK_MS);
     }
   }
 
@@ -342,10 +360,19 @@ export class Composer {
     this.send.hidden = this.busy && this.send.disabled;
     this.input.style.height = "auto";
     this.input.style.height = `${Math.min(this.input.scrollHeight, 240)}px`;
-    const small = this.attachments.reduce((n, a) => n + (a.item.data?.length ?? 0), 0) < MAX_KEPT;
-    this.storage.set({ draft: this.input.value, withContext: this.withContext, history: [...this.history.all], attachments: small ? this.attachments : [] });
+    clearTimeout(this.keeping);
+    if (this.attachments.some((a) => a.item.data)) {
+      this.keeping = setTimeout(() => this.keep(), KEEP_MS);
+    } else {
+      this.keep();
+    }
     if (look && document.activeElement === this.input) {
       this.look();
     }
+  }
+
+  private keep(): void {
+    const small = this.attachments.reduce((n, a) => n + (a.item.data?.length ?? 0), 0) < MAX_KEPT;
+    this.storage.set({ draft: this.input.value, withContext: this.withContext, history: [...this.history.all], attachments: small ? this.attachments : [] });
   }
 }
