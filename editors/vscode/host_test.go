@@ -92,6 +92,10 @@ func TestVSCodeNative(t *testing.T) {
 		geminitest.Do(edit(filepath.Join(dir, "list.txt"), "two\n", "2\n")),
 		geminitest.Say("There it is."),
 		geminitest.Say("Still here."),
+		geminitest.Say("A list of three."),
+		geminitest.Say("Nothing is wrong."),
+		geminitest.Do(edit(filepath.Join(dir, "list.txt"), "three\n", "3\n")),
+		geminitest.Say("That is the plan."),
 	)
 	w := start(t, setup{
 		folder:   dir,
@@ -118,5 +122,37 @@ func TestVSCodeNative(t *testing.T) {
 	w.wait(".interactive-session", "Still here.")
 	if n := len(srv.Requests()[3].Body.Contents); n < 3 {
 		t.Errorf("the second prompt begins a new conversation, of %d contents", n)
+	}
+
+	// Its commands, with what is attached by the editor's own means.
+	w.do(command{"op": "goto", "file": "list.txt", "line": 2})
+	w.press("Shift+ArrowDown")
+	w.press("Shift+ArrowDown")
+	w.run("Chat: Add Selection to Chat")
+	w.wait(".chat-attached-context", "list.txt")
+	w.shot("4-attached")
+	w.click(".interactive-input-part .monaco-editor")
+	w.typeText("@redline /explain what is this?")
+	w.press("Enter")
+	w.wait(".interactive-session", "A list of three.")
+	if said := srv.Requests()[4].Last().Texts(); !strings.Contains(said, "Explain: what is this?") || !strings.Contains(said, "[selection list.txt, lines 2-3]") || !strings.Contains(said, "three") {
+		t.Errorf("/explain was sent as:\n%s", said)
+	}
+	w.do(command{"op": "goto", "file": "list.txt", "line": 1})
+	w.run("Chat: Add File to Chat")
+	w.click(".interactive-input-part .monaco-editor")
+	w.typeText("@redline /fix")
+	w.press("Enter")
+	w.wait(".interactive-session", "Nothing is wrong.")
+	if said := srv.Requests()[5].Last().Texts(); !strings.Contains(said, "Fix the problems in what is attached.") || !strings.Contains(said, "[file list.txt]") {
+		t.Errorf("/fix was sent as:\n%s", said)
+	}
+	w.click(".interactive-input-part .monaco-editor")
+	w.typeText("@redline /plan the rest")
+	w.press("Enter")
+	w.wait(".interactive-session", "That is the plan.")
+	w.shot("5-commands")
+	if told, isErr := srv.Requests()[7].Last().Responses()[0].Output(); !isErr || !strings.Contains(told, "plan mode") {
+		t.Errorf("an edit of a plan was answered with %q", told)
 	}
 }

@@ -20,6 +20,8 @@ export interface Storage {
   set(kept: Kept): void;
 }
 
+/** The box grows with its text by the style sheet alone, which is far cheaper than measuring it with each key. */
+const GROWS = CSS.supports("field-sizing", "content");
 /** How often, and after how many milliseconds, commands are looked for again while one is typed. */
 const LOOKS = 10;
 const LOOK_MS = 500;
@@ -358,8 +360,10 @@ export class Composer {
   private changed(look = true): void {
     this.send.disabled = this.input.value.trim() === "";
     this.send.hidden = this.busy && this.send.disabled;
-    this.input.style.height = "auto";
-    this.input.style.height = `${Math.min(this.input.scrollHeight, 240)}px`;
+    if (!GROWS) {
+      this.input.style.height = "auto";
+      this.input.style.height = `${Math.min(this.input.scrollHeight, 240)}px`;
+    }
     clearTimeout(this.keeping);
     if (this.attachments.some((a) => a.item.data)) {
       this.keeping = setTimeout(() => this.keep(), KEEP_MS);
