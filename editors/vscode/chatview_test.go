@@ -304,7 +304,7 @@ func TestVSCodeChatView(t *testing.T) {
 // themes keeps a picture of the chat in each of the themes, when pictures are asked for.
 func (w *workbench) themes(name string, themes ...string) {
 	w.t.Helper()
-	class := map[string]string{"Light Modern": "vscode-light", "Dark High Contrast": "vscode-high-contrast", "Light High Contrast": "vscode-high-contrast-light"}
+	class := map[string]string{"Light Modern": "vscode-light", "Dark Modern": "vscode-dark", "Dark High Contrast": "vscode-high-contrast", "Light High Contrast": "vscode-high-contrast-light"}
 	for _, theme := range themes {
 		if w.shots == "" {
 			return

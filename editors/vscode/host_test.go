@@ -131,8 +131,7 @@ func TestVSCodeNative(t *testing.T) {
 	w.run("Chat: Add Selection to Chat")
 	w.wait(".chat-attached-context", "list.txt")
 	w.shot("4-attached")
-	w.click(".interactive-input-part .monaco-editor")
-	w.typeText("@redline /explain what is this?")
+	w.do(command{"op": "compose", "sel": ".interactive-input-part .monaco-editor", "text": "@redline /explain what is this?"})
 	w.press("Enter")
 	w.wait(".interactive-session", "A list of three.")
 	if said := srv.Requests()[4].Last().Texts(); !strings.Contains(said, "Explain: what is this?") || !strings.Contains(said, "[selection list.txt, lines 2-3]") || !strings.Contains(said, "three") {
@@ -140,15 +139,13 @@ func TestVSCodeNative(t *testing.T) {
 	}
 	w.do(command{"op": "goto", "file": "list.txt", "line": 1})
 	w.run("Chat: Add File to Chat")
-	w.click(".interactive-input-part .monaco-editor")
-	w.typeText("@redline /fix")
+	w.do(command{"op": "compose", "sel": ".interactive-input-part .monaco-editor", "text": "@redline /fix"})
 	w.press("Enter")
 	w.wait(".interactive-session", "Nothing is wrong.")
 	if said := srv.Requests()[5].Last().Texts(); !strings.Contains(said, "Fix the problems in what is attached.") || !strings.Contains(said, "[file list.txt]") {
 		t.Errorf("/fix was sent as:\n%s", said)
 	}
-	w.click(".interactive-input-part .monaco-editor")
-	w.typeText("@redline /plan the rest")
+	w.do(command{"op": "compose", "sel": ".interactive-input-part .monaco-editor", "text": "@redline /plan the rest"})
 	w.press("Enter")
 	w.wait(".interactive-session", "That is the plan.")
 	w.shot("5-commands")

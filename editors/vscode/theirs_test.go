@@ -72,6 +72,7 @@ func TestVSCodeTheirs(t *testing.T) {
 	w.typeText(" and a half")
 	w.wait(".codelens-decoration", "Take theirs")
 	w.inView(".review-widget", "your text stays")
+	w.themes("3b", "Dark Modern", "Dark High Contrast", "Light High Contrast", "Light Modern")
 	w.do(command{"op": "click", "sel": ".codelens-decoration a", "has": "Compare"})
 	w.wait(`.tab.active[aria-label*="list.txt: proposed ↔ yours"]`, "")
 	w.wait(`.monaco-diff-editor .modified .view-line`, "two and a half")
