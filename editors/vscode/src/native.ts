@@ -131,7 +131,8 @@ export class NativeChat implements vscode.Disposable {
           this.server.request(method.cancel, { sessionId }).catch((e: unknown) => this.server.log(message(e)));
         }),
       ];
-      const context = request.references.map(contextItem).filter((c) => c !== undefined);
+      // What is selected the editor names a second time when it was attached as well.
+      const context = [...new Map(request.references.flatMap((r) => contextItem(r) ?? []).map((c) => [JSON.stringify(c), c])).values()];
       this.server
         .request(method.prompt, { sessionId, text: words(request), ...(context.length ? { context } : {}) })
         .catch((e: unknown) => {

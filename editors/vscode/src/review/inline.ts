@@ -24,6 +24,7 @@ export class InlineReview implements vscode.Disposable {
   private readonly removedLine = vscode.window.createTextEditorDecorationType({
     isWholeLine: true,
     backgroundColor: new vscode.ThemeColor("diffEditor.removedLineBackground"),
+    ...framed("diffEditor.removedTextBorder"),
     overviewRulerColor: new vscode.ThemeColor("editorOverviewRuler.deletedForeground"),
     overviewRulerLane: vscode.OverviewRulerLane.Left,
     rangeBehavior: vscode.DecorationRangeBehavior.ClosedClosed,
@@ -40,12 +41,14 @@ export class InlineReview implements vscode.Disposable {
   private readonly conflict = vscode.window.createTextEditorDecorationType({
     isWholeLine: true,
     backgroundColor: new vscode.ThemeColor("inputValidation.warningBackground"),
+    ...framed("contrastActiveBorder"),
     overviewRulerColor: new vscode.ThemeColor("editorOverviewRuler.warningForeground"),
     overviewRulerLane: vscode.OverviewRulerLane.Left,
   });
   private readonly applied = vscode.window.createTextEditorDecorationType({
     isWholeLine: true,
     backgroundColor: new vscode.ThemeColor("diffEditor.insertedLineBackground"),
+    ...framed("diffEditor.insertedTextBorder"),
     overviewRulerColor: new vscode.ThemeColor("editorOverviewRuler.addedForeground"),
     overviewRulerLane: vscode.OverviewRulerLane.Left,
     rangeBehavior: vscode.DecorationRangeBehavior.ClosedClosed,
@@ -231,4 +234,9 @@ function appliedMark(h: PlacedHunk): vscode.DecorationOptions {
   const l = lines(h.range);
   const range = l ? new vscode.Range(l.first, 0, l.last, Number.MAX_SAFE_INTEGER) : toRange(h.range);
   return { range, hoverMessage: hover };
+}
+
+/** Themes of high contrast have no background for changed lines, but a colour for a frame; the others have none. */
+function framed(color: string): vscode.DecorationRenderOptions {
+  return { borderStyle: "dashed", borderWidth: "1px", borderColor: new vscode.ThemeColor(color) };
 }

@@ -248,8 +248,8 @@ function file(f: ProposalFileItem, open: boolean, post: Post, decide: (d: "accep
     done ? undefined : el("span", { class: "dir" }, f.dir),
   );
   li.append(name);
-  if (f.op !== "edit") {
-    li.append(el("span", { class: `op op-${f.op}` }, { create: "new", delete: "deleted", rename: "renamed" }[f.op] ?? f.op));
+  if (f.op !== "edit" && f.op !== "rename") {
+    li.append(el("span", { class: `op op-${f.op}` }, { create: "new", delete: "deleted" }[f.op] ?? f.op));
   }
   if (done) {
     li.append(el("span", { class: "done" }, fileVerdict(f)));
