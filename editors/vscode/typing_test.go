@@ -58,7 +58,8 @@ func TestVSCodeTyping(t *testing.T) {
 	w.ask("Name the numbers.")
 	w.wait(".pane-header .description", "50 to review")
 
-	// In the editor: each time at the end of a comment beside the 25th change and its card.
+	// In the editor: each time at the end of a comment beside the 25th change, whose card
+	// is folded as long as the cursor is elsewhere.
 	w.do(command{"op": "goto", "file": "long.go", "line": 1230})
 	w.inView(".review-widget", "Change 25 of 50")
 	w.shot("1-fifty")
