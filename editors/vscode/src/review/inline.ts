@@ -238,5 +238,5 @@ function appliedMark(h: PlacedHunk): vscode.DecorationOptions {
 
 /** Themes of high contrast have no background for changed lines, but a colour for a frame; the others have none. */
 function framed(color: string): vscode.DecorationRenderOptions {
-  return { borderStyle: "dashed", borderWidth: "1px", borderColor: new vscode.ThemeColor(color) };
+  return { outlineStyle: "dashed", outlineWidth: "1px", outlineColor: new vscode.ThemeColor(color) };
 }
