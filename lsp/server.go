@@ -70,6 +70,9 @@ type Settings struct {
 	Model    string
 	MaxTurns int
 	Review   string // settings key redline.review
+	// ReviewBy is the settings key redline.reviewBy: clients that are asked about edits by
+	// questions are asked about a proposal at once, or about each hunk: proposal or hunk.
+	ReviewBy string
 	// RestoreSession is the settings key redline.restoreSession: clients without a plugin
 	// go on with the last conversation of the folder.
 	RestoreSession bool

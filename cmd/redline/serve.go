@@ -151,7 +151,7 @@ func trustedSettings(getenv func(string) string, folders []string, trusted *fold
 	all.Add(tools.WebFetch(webOptions(cfg)))
 	reg := all.Filter(cfg.CoreTools, cfg.ExcludedTools)
 	set := lsp.Settings{
-		Model: modelName, MaxTurns: cfg.MaxSessionTurns, Review: cfg.Review, ReviewAt: cfg.ReviewAt, RestoreSession: cfg.RestoreSession,
+		Model: modelName, MaxTurns: cfg.MaxSessionTurns, Review: cfg.Review, ReviewAt: cfg.ReviewAt, ReviewBy: cfg.ReviewBy, RestoreSession: cfg.RestoreSession,
 		KeepSessions: cfg.Limits.Sessions, CheckpointBytes: int64(cfg.Limits.CheckpointMB) << 20,
 		Retry:     retry.Options{MaxAttempts: cfg.Retry.MaxAttempts, Initial: cfg.Retry.Initial, Max: cfg.Retry.MaxDelay},
 		Generator: account.Generator, Auth: account.Auth, Account: account,

@@ -161,9 +161,19 @@ func TestHunksRest(t *testing.T) {
 			}
 		})
 	}
-	c := start(t, setup{model: agenttest.NewModel()})
+	c := start(t, setup{model: agenttest.NewModel(), change: func(o *acp.Options) {
+		plain := o.Settings
+		o.Settings = func(folders []string, servers []mcp.Server) (lsp.Settings, error) {
+			set, err := plain(folders, servers)
+			set.ReviewBy = "hunk"
+			return set, err
+		}
+	}})
 	lax(t)
 	o := c.open()
+	if v := o.ConfigOptions[len(o.ConfigOptions)-1]; v.ID != "reviewBy" || v.CurrentValue != "hunk" {
+		t.Errorf("by the settings the option is %+v", v)
+	}
 	c.refused("session/set_config_option", map[string]any{"sessionId": o.SessionID, "configId": "reviewBy", "value": "letter"}, -32602)
 }
 

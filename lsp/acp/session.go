@@ -79,6 +79,7 @@ func (s *Server) open(ctx context.Context, p *openParams, id string) (*session, 
 		x.trust = &trustKeeper{x: x, used: x.trustKey()}
 		opt.Trust = x.trust
 	}
+	x.byHunk = set.ReviewBy == byHunk
 	set.Configure(&opt)
 	if id == "" {
 		opt.Mode, opt.Model, opt.ReviewAt = agent.ModeDefault, set.Model, agent.ReviewAt(set.ReviewAt)

@@ -46,6 +46,7 @@ type Config struct {
 	Proxy           string
 	Review          string        // redline.review
 	ReviewAt        string        // redline.reviewAt: step or turn
+	ReviewBy        string        // redline.reviewBy: proposal or hunk
 	RestoreSession  bool          // redline.restoreSession
 	LogLevel        string        // redline.log.level
 	Provider        string        // redline.provider: gemini, the default, or openai
@@ -382,6 +383,7 @@ var settings = map[string]func(*Config, any) error{
 	"redline.review": func(c *Config, v any) error {
 		return oneOf(&c.Review, v, "auto", "annotations", "message", "codeAction")
 	},
+	"redline.reviewBy":             func(c *Config, v any) error { return oneOf(&c.ReviewBy, v, "proposal", "hunk") },
 	"redline.restoreSession":       func(c *Config, v any) error { return yesNo(&c.RestoreSession, v) },
 	"redline.reviewAt":             func(c *Config, v any) error { return oneOf(&c.ReviewAt, v, "step", "turn") },
 	"model.disableLoopDetection":   func(c *Config, v any) error { return yesNo(&c.AllowLoops, v) },
