@@ -1,6 +1,8 @@
 package lsp
 
 import (
+	"strings"
+
 	"go.lsp.dev/protocol"
 	"go.lsp.dev/uri"
 
@@ -51,7 +53,11 @@ func (b *editBuilder) file(f *workspace.FileChange) (first, last []protocol.Docu
 			op = h
 		default:
 			texts = append(texts, h)
-			edits = append(edits, b.text(h, protocol.TextEdit{Range: m.rng(h.Start, h.End), NewText: h.New}))
+			text := h.New
+			if b.lineEnd && f.Op == workspace.OpCreate && version == nil {
+				text = strings.TrimSuffix(text, "\n")
+			}
+			edits = append(edits, b.text(h, protocol.TextEdit{Range: m.rng(h.Start, h.End), NewText: text}))
 		}
 	}
 	if op != nil && f.Op == workspace.OpRename && !b.rename {

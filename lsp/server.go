@@ -332,7 +332,7 @@ func (s *Server) routes() *rpc.Router {
 
 // encoder returns what turns data into its wire form as of now.
 func (s *Server) encoder() *encoder {
-	return &encoder{lines: s.lines, snapshot: s.ws.Snapshot(), encoding: s.client.encoding, create: s.client.create, rename: s.client.rename, remove: s.client.remove, keep: s.client.oneFile}
+	return &encoder{lines: s.lines, snapshot: s.ws.Snapshot(), encoding: s.client.encoding, create: s.client.create, rename: s.client.rename, remove: s.client.remove, keep: s.client.oneFile, lineEnd: s.client.name == editorVimLSP}
 }
 
 // session is one conversation and what the server keeps beside it.

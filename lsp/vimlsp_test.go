@@ -48,3 +48,33 @@ func TestVimLSPTellsLater(t *testing.T) {
 		t.Errorf("the model was told %+v", r)
 	}
 }
+
+// A new file is a new buffer of Vim's, which has a line end already.
+func TestVimLSPNewFile(t *testing.T) {
+	m := agenttest.NewModel()
+	p := lsptest.VimLSP()
+	e := lsptest.NewEditor(t, server(m, func(o *lsp.Options) {
+		o.Review, o.Timing.Review = "codeAction", time.Minute
+	}), lsptest.Options{Personality: &p, Plain: true, Files: map[string]string{"main.go": greeting}})
+	*m = *agenttest.NewModel(
+		agenttest.Step{Calls: []agenttest.Call{writeCall(e.Path("doc/new.md"), "# new\n\ntext\n")}},
+		agenttest.Step{Text: []string{"There it is."}},
+	)
+	e.Open("main.go")
+	if err := command(e, "ask", "a page"); err != nil {
+		t.Fatal(err)
+	}
+	says(e, "1 change in doc/new.md")
+	if err := command(e, "accept"); err != nil {
+		t.Fatal(err)
+	}
+	says(e, "go to the buffer doc/new.md")
+	e.Open("doc/new.md")
+	says(e, "There it is.")
+	if got := e.Text("doc/new.md"); got != "# new\n\ntext\n" {
+		t.Errorf("the buffer has %q", got)
+	}
+	if r := m.Responses(1)[0]; r.Error != "" {
+		t.Errorf("the model was told %+v", r)
+	}
+}

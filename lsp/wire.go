@@ -26,6 +26,8 @@ type encoder struct {
 	// create, rename and remove say that the client can do that to files, and keep
 	// that it must be told to leave one alone that is there.
 	create, rename, remove, keep bool
+	// lineEnd says that a new document of the client's has a line end already: Vim.
+	lineEnd bool
 }
 
 // uriOf returns the name the editor uses for the file at path.

@@ -113,6 +113,9 @@ func (e *Editor) open(path string) (*document, error) {
 		return nil, errors.New(path + " is not UTF-8, which is all this editor knows")
 	}
 	d := &document{uri: uri, path: path, version: e.p.FirstVersion, history: map[int]string{}}
+	if err != nil && e.p.EmptyIsLine {
+		b = []byte("\n")
+	}
 	d.text, d.bom = strings.CutPrefix(string(b), bom)
 	if e.p.LineEnds == OneLineEnd {
 		d.text = withEOL(d.text, eolOf(d.text))

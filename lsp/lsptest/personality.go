@@ -132,6 +132,8 @@ type Personality struct {
 	// until it is: opened again, typed into or saved.
 	TellsWhenShown bool
 	LineEnds       LineEnds
+	// EmptyIsLine gives a document that has no file yet one empty line.
+	EmptyIsLine bool
 	// FileEvents sends workspace/did{Create,Rename,Delete}Files for operations of
 	// workspace edits too.
 	FileEvents bool
@@ -205,7 +207,7 @@ func Eglot() Personality {
 func VimLSP() Personality {
 	return Personality{
 		Name: "vim-lsp", FirstVersion: 1, Stale: Applies, Future: Applies, Broken: Refuses, Confirmation: IgnoresConfirmation,
-		Messages: MessageButtons, SilentForUnknown: true, LateChanges: true, TellsWhenShown: true, LineEnds: FileFormat,
+		Messages: MessageButtons, SilentForUnknown: true, LateChanges: true, TellsWhenShown: true, LineEnds: FileFormat, EmptyIsLine: true,
 	}
 }
 
