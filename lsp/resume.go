@@ -232,7 +232,7 @@ func (s *Server) commandSessions(ctx context.Context, _ commandArgs) (any, error
 		return list, nil
 	}
 	slices.SortStableFunc(infos, func(a, b SessionInfo) int { return strings.Compare(b.UpdatedAt, a.UpdatedAt) })
-	if !s.client.showDoc {
+	if !s.client.showDoc || s.client.name == editorEglot { // eglot has no code actions outside of the project
 		s.showMessage(ctx, protocol.MessageTypeInfo, s.sessionsText(infos[:min(len(infos), 10)], false))
 		return list, nil
 	}

@@ -250,3 +250,15 @@ func TestChatOutlivesServer(t *testing.T) {
 		})
 	}
 }
+
+// Eglot has no code actions in files outside of the project: there the list is a message.
+func TestEglotSessions(t *testing.T) {
+	root, home := t.TempDir(), t.TempDir()
+	p := lsptest.Eglot()
+	leave(t, &p, root, home, "Make both shorter")
+	e := lsptest.NewEditor(t, again(agenttest.NewModel(), home, false), lsptest.Options{Personality: &p, Root: root, Plain: true})
+	if err := command(e, "sessions"); err != nil {
+		t.Fatal(err)
+	}
+	says(e, "- Make both shorter · just now · 1 prompt · 1 change to decide")
+}
