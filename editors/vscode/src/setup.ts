@@ -95,10 +95,14 @@ export class Setup implements vscode.Disposable {
   /** Builds the server in a terminal that the user sees, and starts it. */
   private async build(): Promise<void> {
     if (!vscode.workspace.isTrusted) {
-      void vscode.window.showWarningMessage("Redline: building runs programs, and this workspace is not trusted. Trust it, or open another one.");
+      const manage = await vscode.window.showWarningMessage("Redline: building runs programs, and this workspace is not trusted. Trust it, or open another one.", "Manage Trust");
+      if (manage) {
+        await vscode.commands.executeCommand("workbench.trust.manage");
+      }
       return;
     }
-    if (!goProgram()) {
+    const go = goProgram();
+    if (!go) {
       const get = await vscode.window.showErrorMessage("Redline: Go was not found in PATH. Install Go 1.26 or newer, then try again.", "Get Go");
       if (get) {
         await vscode.env.openExternal(vscode.Uri.parse("https://go.dev/dl/"));
@@ -114,7 +118,8 @@ export class Setup implements vscode.Disposable {
       vscode.TaskScope.Workspace,
       "Build the redline server",
       "Redline",
-      new vscode.ShellExecution("go", ["install", "./cmd/redline"], { cwd: source }),
+      // Its whole path: a shell may have another PATH than the editor.
+      new vscode.ShellExecution({ value: go, quoting: vscode.ShellQuoting.Strong }, ["install", "./cmd/redline"], { cwd: source }),
     );
     task.presentationOptions = { reveal: vscode.TaskRevealKind.Always, focus: false };
     const run = await vscode.tasks.executeTask(task);
@@ -152,7 +157,8 @@ export class Setup implements vscode.Disposable {
     });
     const dir = picked?.[0] && sourceAbove(picked[0].fsPath);
     if (picked?.[0] && !dir) {
-      void vscode.window.showErrorMessage(`Redline: ${picked[0].fsPath} is not redline's source: no go.mod in it or above it says "module redline".`);
+      const again = await vscode.window.showErrorMessage(`Redline: this is not redline's source, no go.mod in it or above it says "module redline": ${picked[0].fsPath}`, "Choose Another…");
+      return again && this.source();
     }
     return dir;
   }

@@ -4,6 +4,7 @@
 //
 //   {"op":"open","url":…,"width":…,"height":…}
 //   {"op":"click"|"dblclick"|"hover"|"wait"|"gone"|"text"|"texts"|"count"|"focused","in":"chat"?,"sel":…,"nth"?,"has"?,"timeout"?}
+//   {"op":"fill","sel":…,"text":…}  puts a text in place of what a field has
 //   {"op":"type","text":…} {"op":"press","key":…} {"op":"shot","path":…} {"op":"eval","in"?,"js":…} {"op":"until","in"?,"js":…}
 //   {"op":"drag","sel":…,"to":{"in"?,"sel":…},"key":"Shift"?}  drops one thing on another, holding a key from the middle of the way
 //   {"op":"reload"}          as the user does with F5
@@ -108,6 +109,7 @@ const ops = {
   count: (c) => scope(c).locator(c.sel).count(),
   // Long text goes in as by an input method: key by key it would take seconds.
   type: (c) => (c.text.length > 200 ? page.keyboard.insertText(c.text) : page.keyboard.type(c.text)),
+  fill: (c) => find(c).fill(c.text, { timeout }),
   press: (c) => page.keyboard.press(c.key),
   async drag(c) {
     const middle = async (l) => {
