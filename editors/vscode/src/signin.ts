@@ -284,11 +284,11 @@ export class SignIn implements vscode.Disposable {
     return vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, cancellable: true, title }, async (progress, cancelled) => {
       const far = vscode.env.remoteName !== undefined || vscode.env.uiKind === vscode.UIKind.Web;
       const hint = far ? ". If it ends at a page that does not load, copy the address of that page" : "";
-      const paste = params.method === "oauth-personal" ? `${hint} — [Paste the code…](command:redline.signInCode)` : "";
+      const paste = params.method === "oauth-personal" ? " — [Paste the code…](command:redline.signInCode)" : "";
       const workDone = new (lsp().ProgressType)<{ kind: string; message?: string }>();
       const listener = client.onProgress(workDone, token, (p) => {
         if (p.message) {
-          progress.report({ message: noLinks(p.message) + (/^(Signed in|Code Assist)/.test(p.message) ? "" : paste) });
+          progress.report({ message: noLinks(p.message) + (p.message.startsWith("Waiting") ? hint : "") + (/^(Signed in|Code Assist)/.test(p.message) ? "" : paste) });
         }
       });
       try {
