@@ -42,7 +42,8 @@ func (a *actions) add(title, command string, args map[string]any) {
 // take it back; to have diagnostics fixed; to run a comment that begins with "redline:" as
 // a prompt; and to send what stands in the chat document. Clients with a plugin show hunks
 // their own way.
-func (s *Server) codeAction(_ context.Context, p *protocol.CodeActionParams) ([]*protocol.CodeAction, error) {
+func (s *Server) codeAction(ctx context.Context, p *protocol.CodeActionParams) ([]*protocol.CodeAction, error) {
+	s.unanswered.note(ctx)
 	u := string(p.TextDocument.URI)
 	a := actions{list: []*protocol.CodeAction{}} // none, rather than null
 	if !s.client.knowsUs {

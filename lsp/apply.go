@@ -240,6 +240,7 @@ func (s *Server) sendEdit(ctx context.Context, params protocol.ApplyWorkspaceEdi
 	defer cancel()
 	wg.Go(func() {
 		var r reply
+		s.unanswered.wait(call)
 		r.err = s.conn.Call(call, "workspace/applyEdit", &params, &r.res)
 		answered <- r
 	})

@@ -150,6 +150,7 @@ func (s *Server) makeByEditor(ctx context.Context, path, text string) error {
 	var res protocol.ApplyWorkspaceEditResult
 	ctx, cancel := context.WithTimeout(ctx, s.timing.Apply)
 	defer cancel()
+	s.unanswered.wait(ctx)
 	return s.conn.Call(ctx, "workspace/applyEdit", &params, &res)
 }
 

@@ -149,6 +149,7 @@ func (t *chatTurn) insert(ctx context.Context, text string) error {
 		}}}
 		call, cancel := context.WithTimeout(ctx, t.s.timing.Apply)
 		var res protocol.ApplyWorkspaceEditResult
+		t.s.unanswered.wait(call)
 		err := t.s.conn.Call(call, "workspace/applyEdit", &params, &res)
 		cancel()
 		if ctx.Err() != nil {

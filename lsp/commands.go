@@ -56,6 +56,7 @@ type commandArgs struct {
 }
 
 func (s *Server) executeCommand(ctx context.Context, p *protocol.ExecuteCommandParams) (any, error) {
+	s.unanswered.note(ctx)
 	run, ok := commands[p.Command]
 	if !ok {
 		return nil, rpc.BadParams("command", "there is no command %q; the commands are: %s", p.Command, strings.Join(commandNames(), ", "))

@@ -160,6 +160,7 @@ func (s *Server) removeFor(ctx context.Context, x *sent) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timing.Review)
 	defer cancel()
 	var item *protocol.MessageActionItem
+	s.unanswered.wait(ctx)
 	err = s.conn.Call(ctx, "window/showMessageRequest", &protocol.ShowMessageRequestParams{
 		Type: protocol.MessageTypeWarning, Message: "Redline: " + verb + "? Your editor cannot do that for a language server, so Redline would do it itself.",
 		Actions: []protocol.MessageActionItem{{Title: actionDelete}, {Title: actionKeep}},

@@ -136,6 +136,7 @@ func (s *Server) reviewByMessage(ctx context.Context, rv *review, p *workspace.P
 	ctx, cancel := context.WithTimeout(ctx, s.timing.Review)
 	defer cancel()
 	var item *protocol.MessageActionItem
+	s.unanswered.wait(ctx)
 	err = s.conn.Call(ctx, "window/showMessageRequest", &protocol.ShowMessageRequestParams{
 		Type: protocol.MessageTypeInfo, Message: s.summary(p),
 		Actions: []protocol.MessageActionItem{{Title: actionReview}, {Title: actionApply}, {Title: actionReject}},

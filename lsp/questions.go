@@ -61,6 +61,7 @@ func (s *Server) askPlain(ctx context.Context, a asking) (int, error) {
 			}
 		}
 		var r reply
+		s.unanswered.wait(ctx)
 		r.err = s.conn.Call(ctx, "window/showMessageRequest", &p, &r.item)
 		replied <- r
 	})

@@ -196,7 +196,8 @@ type Server struct {
 
 	// message holds an element while a message request is shown: some editors replace
 	// one by the next and never answer it.
-	message chan struct{}
+	message    chan struct{}
+	unanswered unanswered
 
 	lines *lineCache
 }
