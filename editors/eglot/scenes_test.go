@@ -88,11 +88,17 @@ func TestScenes(t *testing.T) {
 	e.act("accept this hunk")
 	e.open("greet.txt", 1)
 	e.act("accept this hunk")
-	e.open("greet.txt", 7)
-	e.act("reject this hunk")
+	opened := e.sent(`"textDocument/didOpen"`)
 	e.do("showDiff")
 	e.See("+++ b/greet.md")
 	keep("difference")
+	// Hunks are decided where they are read.
+	e.traced(`"textDocument/didOpen"`, opened+1)
+	e.Keys("C-s")
+	e.See("I-search:")
+	e.Text("Auf")
+	e.Keys("Enter")
+	e.act("reject this hunk")
 	e.Keys("C-x", "1")
 	// The new file is the rest; eglot asks before it edits a file that is not open.
 	e.do("accept")
@@ -144,7 +150,7 @@ func TestScenes(t *testing.T) {
 	keep("chat")
 
 	// The server dies; eglot starts it again.
-	opened := e.sent(`"textDocument/didOpen"`)
+	opened = e.sent(`"textDocument/didOpen"`)
 	kill(t, e, "redline")
 	e.traced(`"textDocument/didOpen"`, opened+1)
 	e.open("greet.txt", 1)
