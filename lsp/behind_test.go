@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"redline/agent/agenttest"
@@ -20,7 +19,7 @@ func TestEditBehindAnswer(t *testing.T) {
 	for i := range hunks {
 		fmt.Fprintf(&text, "line %d;\n\n\n\n", i)
 	}
-	var command atomic.Pointer[lsptest.Pending]
+	commands := make(chan *lsptest.Pending, 1)
 	edits := make(chan bool, hunks)
 	m := agenttest.NewModel()
 	p := lsptest.Eglot()
@@ -28,9 +27,7 @@ func TestEditBehindAnswer(t *testing.T) {
 		Personality: &p, Plain: true, Files: map[string]string{"a.txt": text.String()},
 		Handlers: map[string]lsptest.Handler{
 			"workspace/applyEdit": func(context.Context, json.RawMessage) (any, error) {
-				for command.Load() == nil { // it is being sent
-				}
-				edits <- command.Load().Answered()
+				edits <- (<-commands).Answered()
 				return map[string]any{"applied": false, "failureReason": "not today"}, nil
 			},
 		},
@@ -44,11 +41,10 @@ func TestEditBehindAnswer(t *testing.T) {
 	ask(e, "go")
 	e.WaitFor("the hints", func() bool { return len(e.Diagnostics("a.txt")) == hunks })
 	for i := range hunks {
-		command.Store(nil)
 		c := e.Go("workspace/executeCommand", map[string]any{
 			"command": "redline.accept", "arguments": []any{map[string]any{"target": map[string]any{"hunkId": fmt.Sprintf("h%d", i+1)}}},
 		})
-		command.Store(c)
+		commands <- c
 		if !<-edits {
 			t.Errorf("edit %d came before the answer to the command", i)
 		}
