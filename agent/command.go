@@ -22,6 +22,7 @@ const (
 	maxLiveOutput    = 1 << 20                // bytes of output that are shown as they come
 	defaultSilence   = 5 * time.Minute        // without output, after which a command is ended
 	killDelay        = 500 * time.Millisecond // for a command to end by itself when told to
+	cancelDelay      = 60 * time.Millisecond  // the same when the user cancelled, who is to see it at once
 )
 
 // runCommand has a command approved, runs it and gives the call its response.
@@ -50,7 +51,7 @@ func (s *Session) runCommand(ctx context.Context, t *turn, c *call, cmd *tools.C
 
 	line := shell.Command{
 		Line: cmd.Line, Dir: cmd.Dir, Env: shell.Environ(s.opt.Env.Clean(os.Environ())),
-		Timeout: s.silence(), MaxOutput: maxCommandOutput, KillDelay: killDelay,
+		Timeout: s.silence(), MaxOutput: maxCommandOutput, KillDelay: killDelay, CancelDelay: cancelDelay,
 	}
 	if err := s.confine(&line, box, cmd.Background); err != nil {
 		s.finish(t, c, "", err)

@@ -9,8 +9,9 @@ import (
 	"strconv"
 )
 
-// groupMembers lists the processes of a process group that run, in the order of their ids.
-func groupMembers(_ context.Context, group int) []int {
+// groupMembers lists the processes of a process group that run, in the order of their ids, and with them those that left
+// it (setsid) but have mark in the environment they were started with.
+func groupMembers(_ context.Context, group int, mark string) []int {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil
@@ -32,12 +33,18 @@ func groupMembers(_ context.Context, group int) []int {
 		if len(f) < 3 || f[0][0] == 'Z' || f[0][0] == 'X' {
 			continue
 		}
-		if g, err := strconv.Atoi(string(f[2])); err == nil && g == group {
+		if g, err := strconv.Atoi(string(f[2])); err == nil && (g == group || marked(pid, mark)) {
 			out = append(out, pid)
 		}
 	}
 	slices.Sort(out)
 	return out
+}
+
+// marked reports whether a process was started with mark in its environment. That of other users cannot be read.
+func marked(pid int, mark string) bool {
+	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	return err == nil && mark != "" && bytes.Contains(append([]byte{0}, env...), []byte("\x00"+mark+"\x00"))
 }
 
 // startOf tells when a process was started, in a form to be compared only; empty when it is gone.

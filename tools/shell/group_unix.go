@@ -12,8 +12,9 @@ import (
 	"strings"
 )
 
-// groupMembers lists the processes of a process group that run, in the order of their ids.
-func groupMembers(ctx context.Context, group int) []int {
+// groupMembers lists the processes of a process group that run, in the order of their ids. Those that left it are not
+// found here: another process's environment cannot be read.
+func groupMembers(ctx context.Context, group int, _ string) []int {
 	list, err := exec.CommandContext(ctx, "ps", "-A", "-o", "pid=,pgid=,stat=").Output()
 	if err != nil {
 		return nil

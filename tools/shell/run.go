@@ -32,6 +32,8 @@ type Command struct {
 
 	// KillDelay is how long the command has to end by itself once it was told to; 0 for 2 seconds.
 	KillDelay time.Duration
+	// CancelDelay is the same when the context is done, as then somebody waits; 0 for KillDelay.
+	CancelDelay time.Duration
 	// DrainDelay is how long to read on from background processes that keep the output open after the command has
 	// ended; 0 for 300 milliseconds. Their output is lost then: it should go to a file.
 	DrainDelay time.Duration
@@ -59,17 +61,19 @@ type Result struct {
 	Errors   string // standard error, if it was to be kept apart
 	ExitCode int    // -1 when a signal ended the command
 	Signal   string // the signal that ended it, such as "killed"; "" for none
-	// Background lists the processes of the command's group that still run. It is empty after a timeout or cancel: those
-	// end the whole group.
+	// Background lists the processes of the command that still run, those that left its group too. It is empty after a
+	// timeout or cancel: those end all of them.
 	Background []int
 	group      int
-	TimedOut   bool // ended for being silent for Timeout
-	Canceled   bool // ended because the context was done
+	mark       string // in the environment of all its processes
+	TimedOut   bool   // ended for being silent for Timeout
+	Canceled   bool   // ended because the context was done
 }
 
 // Leftover is what a command left running.
 type Leftover struct {
 	group   int
+	mark    string
 	members []process
 }
 
@@ -81,7 +85,7 @@ type process struct {
 
 // Leftover returns what the command left running, so that it can be ended later.
 func (r Result) Leftover() Leftover {
-	l := Leftover{group: r.group}
+	l := Leftover{group: r.group, mark: r.mark}
 	for _, pid := range r.Background {
 		if start := startOf(pid); start != "" {
 			l.members = append(l.members, process{pid, start})
@@ -99,7 +103,7 @@ func (l *Leftover) Running(ctx context.Context) []int {
 	if !slices.ContainsFunc(l.members, process.runs) {
 		return nil
 	}
-	pids := groupMembers(ctx, l.group)
+	pids := groupMembers(ctx, l.group, l.mark)
 	l.members = l.members[:0]
 	for _, pid := range pids {
 		if start := startOf(pid); start != "" {

@@ -14,4 +14,4 @@ func (Leftover) End() {}
 
 func startOf(int) string { return "" }
 
-func groupMembers(context.Context, int) []int { return nil }
+func groupMembers(context.Context, int, string) []int { return nil }

@@ -5,6 +5,7 @@ package shell
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -26,6 +27,9 @@ func (c Command) withDefaults() Command {
 	}
 	if c.KillDelay <= 0 {
 		c.KillDelay = defaultKillDelay
+	}
+	if c.CancelDelay <= 0 {
+		c.CancelDelay = c.KillDelay
 	}
 	if c.DrainDelay <= 0 {
 		c.DrainDelay = defaultDrainDelay
@@ -51,7 +55,12 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	argv := append(append(slices.Clone(c.Prefix), bash, "-c", c.Line, "bash"), c.behind...)
 	cmd := exec.Command(argv[0], argv[1:]...) // not CommandContext: that kills the first process only
 	cmd.Dir = c.Dir
-	cmd.Env = c.Env
+	if cmd.Env = c.Env; cmd.Env == nil {
+		cmd.Env = os.Environ()
+	}
+	// What leaves the process group is found by this.
+	mark := "REDLINE_COMMAND=" + rand.Text()
+	cmd.Env = append(slices.Clip(cmd.Env), mark)
 	cmd.Stdout, cmd.Stderr = out, out // one writer, so one pipe: the order of the two is kept
 	errs := newOutput(c.MaxOutput, nil)
 	if c.Apart {
@@ -78,14 +87,14 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	go func() { ended <- cmd.Wait() }()
 
 	var r Result
-	waitErr := supervise(ctx, c, group, out.heard, ended, &r)
+	waitErr := supervise(ctx, c, group, mark, out.heard, ended, &r)
 	if r.TimedOut || r.Canceled {
 		// The first process is gone; what ignored SIGTERM goes too.
-		_ = syscall.Kill(-group, syscall.SIGKILL)
+		killAll(group, mark, syscall.SIGKILL)
 	} else {
-		r.Background = groupMembers(ctx, group)
+		r.Background = groupMembers(ctx, group, mark)
 	}
-	r.group = group
+	r.group, r.mark = group, mark
 	r.Output, r.Omitted = out.finish()
 	r.Errors, _ = errs.finish()
 	r.ExitCode = cmd.ProcessState.ExitCode()
@@ -100,7 +109,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 }
 
 // supervise waits for the command to end and ends it when it is time to.
-func supervise(ctx context.Context, c Command, group int, heard <-chan struct{}, ended <-chan error, r *Result) error {
+func supervise(ctx context.Context, c Command, group int, mark string, heard <-chan struct{}, ended <-chan error, r *Result) error {
 	var silent, kill <-chan time.Time
 	var silence *time.Timer
 	if c.Timeout > 0 {
@@ -109,10 +118,10 @@ func supervise(ctx context.Context, c Command, group int, heard <-chan struct{},
 		silent = silence.C
 	}
 	done := ctx.Done()
-	stop := func() {
+	stop := func(delay time.Duration) {
 		done, silent, heard = nil, nil, nil
-		_ = syscall.Kill(-group, syscall.SIGTERM)
-		t := time.NewTimer(c.KillDelay)
+		killAll(group, mark, syscall.SIGTERM)
+		t := time.NewTimer(delay)
 		kill = t.C
 	}
 	for {
@@ -125,22 +134,30 @@ func supervise(ctx context.Context, c Command, group int, heard <-chan struct{},
 			}
 		case <-done:
 			r.Canceled = true
-			stop()
+			stop(c.CancelDelay)
 		case <-silent:
 			r.TimedOut = true
-			stop()
+			stop(c.KillDelay)
 		case <-kill:
-			_ = syscall.Kill(-group, syscall.SIGKILL)
+			killAll(group, mark, syscall.SIGKILL)
 		}
 	}
 }
 
-// End kills what is left of the group. It does nothing when none of the processes that were left is there any more:
+// killAll sends a signal to a process group and to what left it.
+func killAll(group int, mark string, signal syscall.Signal) {
+	_ = syscall.Kill(-group, signal)
+	for _, pid := range groupMembers(context.Background(), group, mark) {
+		_ = syscall.Kill(pid, signal)
+	}
+}
+
+// End kills what is left of the group, and what left it. It does nothing when none of the processes that were left is there any more:
 // the number of the group may then be another's.
 func (l Leftover) End() {
 	for _, p := range l.members {
 		if p.runs() {
-			_ = syscall.Kill(-l.group, syscall.SIGKILL)
+			killAll(l.group, l.mark, syscall.SIGKILL)
 			return
 		}
 	}
