@@ -136,6 +136,17 @@ func mend(id, result, errObj json.RawMessage) verdict {
 	return verdict{pass: jsonrpc2.AppendResponse(nil, num, nil, wire), problem: "answer mended"}
 }
 
+// bareAnswer takes a message with nothing but an id for an answer of null: JavaScript drops a result that is undefined.
+// It is for when answers are waited for; else the same message is a request without its method.
+func bareAnswer(body []byte) (verdict, bool) {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(body, &m) != nil || len(m) != 2 || string(m["jsonrpc"]) != `"2.0"` || m["id"] == nil {
+		return verdict{}, false
+	}
+	v := mend(m["id"], json.RawMessage("null"), nil)
+	return v, v.pass != nil
+}
+
 // refuse makes the verdict that answers an error. An id that is a number or a
 // string is repeated even if it is not one LSP allows (1.5): it lets the peer
 // find its request.

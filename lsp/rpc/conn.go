@@ -92,6 +92,7 @@ type Conn struct {
 	in      *inbox
 	out     *outbox
 	running *inflight
+	waiting atomic.Int32 // calls of ours that have no answer yet
 	life    lifecycle
 
 	closing   chan struct{} // closed by Close, and when jsonrpc2 gives up
@@ -163,6 +164,8 @@ func (c *Conn) Call(ctx context.Context, method string, params, result any) erro
 	}
 	sending := &outgoing{}
 	var raw jsonrpc2.RawMessage
+	c.waiting.Add(1)
+	defer c.waiting.Add(-1)
 	id, err := c.rpc.Call(context.WithValue(ctx, outgoingKey{}, sending), method, params, &raw)
 	if err != nil {
 		if ctx.Err() != nil && errors.Is(err, ctx.Err()) {

@@ -276,6 +276,7 @@ func TestAnswersOfPeers(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":1.0,"result":5}`, `5`},
 		{`{"jsonrpc":"2.0","id":1,"result":5,"error":null}`, `5`},
 		{`{"id":1,"result":5}`, `5`},
+		{`{"jsonrpc":"2.0","id":1}`, `nothing`},
 		{`{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}`, `no (-32601)`},
 		{`{"jsonrpc":"2.0","id":1,"result":null,"error":{"code":-3.0,"message":"no"}}`, `no (-3)`},
 		{`{"jsonrpc":"2.0","id":1,"error":{"code":"E1","message":"no"}}`, `no (-32603)`},

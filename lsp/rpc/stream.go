@@ -95,6 +95,11 @@ func (c *Conn) read() {
 			c.opt.Tap(Received, body)
 		}
 		v := check(body)
+		if v.pass == nil && c.waiting.Load() > 0 {
+			if answer, ok := bareAnswer(body); ok {
+				v = answer
+			}
+		}
 		if v.pass == nil || v.problem != "" {
 			c.answer(v)
 		}
