@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -76,7 +77,7 @@ func (c *Client) failure(ctx context.Context, x *exchange, err error) error {
 		return ctx.Err()
 	}
 	x.mu.Lock()
-	stream, after := x.streamErr, x.retryAfter
+	stream, after, status := x.streamErr, x.retryAfter, x.status
 	x.mu.Unlock()
 	var out, own *model.Error
 	var api genai.APIError
@@ -111,7 +112,7 @@ func (c *Client) failure(ctx context.Context, x *exchange, err error) error {
 		case strings.HasPrefix(text, "<"): // a proxy's HTML page
 			e.Message = "the service answered " + strconv.Itoa(api.Code) + " with a web page; check the base URL and the proxy"
 		}
-		out = e.model(api.Code)
+		out = e.model(cmp.Or(api.Code, status))
 	case errors.As(err, &dns), errors.As(err, &op), errors.As(err, &through), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed):
 		out = Unreachable("the model's service", err)
 	default:

@@ -49,11 +49,12 @@ func TestRedirects(t *testing.T) {
 func TestErrorForms(t *testing.T) {
 	for body, want := range map[string]string{
 		`[{"error":{"code":500,"message":"inside an array","status":"INTERNAL"}}]`: "inside an array",
-		`{}`:          "the service answered 500 Internal Server Error and did not say why",
-		``:            "the service answered 500 Internal Server Error and did not say why",
-		`<html>x`:     "with a web page",
-		`[]`:          "",
-		`[{"error":5`: "",
+		`{"error":{"message":"without a code"}}`:                                   "without a code",
+		`{}`:                                                                       "the service answered 500 Internal Server Error and did not say why",
+		``:                                                                         "the service answered 500 Internal Server Error and did not say why",
+		`<html>x`:                                                                  "with a web page",
+		`[]`:                                                                       "",
+		`[{"error":5`:                                                              "",
 	} {
 		c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")

@@ -28,6 +28,7 @@ type exchange struct {
 	// finishMessage is the candidate's, which the SDK loses.
 	finishMessage string
 	retryAfter    time.Duration
+	status        int          // of HTTP; an error object need not have one
 	streamErr     *model.Error // what the stream itself said before it ended
 }
 
@@ -85,11 +86,12 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil || x == nil {
 		return res, err
 	}
+	x.mu.Lock()
+	x.status = res.StatusCode
 	if d := model.RetryAfter(res.Header, time.Now()); d > 0 {
-		x.mu.Lock()
 		x.retryAfter = d
-		x.mu.Unlock()
 	}
+	x.mu.Unlock()
 	if res.StatusCode != http.StatusOK {
 		return res, nil
 	}
