@@ -19,6 +19,9 @@ const checkpointsUsage = "usage: redline checkpoints list SESSION | preview CHEC
 // runCheckpoints shows and restores checkpoints without an editor: files are written
 // to the disk.
 func runCheckpoints(ctx context.Context, std stdio, args []string) int {
+	if asksHelp(std, args, checkpointsUsage) {
+		return exitOK
+	}
 	if len(args) == 0 {
 		return fail(std, exitUsage, "%s", checkpointsUsage)
 	}

@@ -127,6 +127,15 @@ func parseVerb(fs *flag.FlagSet, std stdio, args []string) (verb string, code in
 	return verb, code, ok
 }
 
+// asksHelp answers a --help that stands where a command of the command is expected.
+func asksHelp(std stdio, args []string, usage string) bool {
+	if len(args) == 0 || args[0] != "--help" && args[0] != "-help" && args[0] != "-h" && args[0] != "help" {
+		return false
+	}
+	fmt.Fprintln(std.err, usage)
+	return true
+}
+
 func fail(std stdio, code int, format string, args ...any) int {
 	fmt.Fprintf(std.err, "redline: "+format+"\n", args...)
 	return code

@@ -17,6 +17,9 @@ import (
 const sessionsUsage = "usage: redline sessions list [--all] [-C DIR] | show ID | delete ID…"
 
 func runSessions(_ context.Context, std stdio, args []string) int {
+	if asksHelp(std, args, sessionsUsage) {
+		return exitOK
+	}
 	if len(args) == 0 {
 		return fail(std, exitUsage, "%s", sessionsUsage)
 	}

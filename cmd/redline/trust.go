@@ -99,11 +99,11 @@ DIR is the current folder when it is left out. In a folder that is not trusted i
 settings, MCP servers, commands and the shell are off; reading and editing work.
 `)
 	}
-	if code, ok := parse(fs, std, args); !ok {
+	verb, code, ok := parseVerb(fs, std, args)
+	if !ok {
 		return code
 	}
-	verb := fs.Arg(0)
-	if fs.NArg() > 2 || (verb == "" || verb == "list") && fs.NArg() > 1 {
+	if fs.NArg() > 1 || (verb == "" || verb == "list") && fs.NArg() > 0 {
 		fs.Usage()
 		return exitUsage
 	}
@@ -117,7 +117,7 @@ settings, MCP servers, commands and the shell are off; reading and editing work.
 		fs.Usage()
 		return exitUsage
 	}
-	dir, err := filepath.Abs(fs.Arg(1))
+	dir, err := filepath.Abs(fs.Arg(0))
 	if err != nil {
 		return fail(std, exitFailed, "%v", err)
 	}
