@@ -55,7 +55,10 @@ func (s *Session) guard(ctx context.Context, t *turn, view *workspace.View, c *c
 		c.status = CallRejected
 		return fmt.Errorf("a rule of the user forbids this call, which was not made: %s. Do not try it in another way; go on without it, or tell the user", verdict.Rule)
 	}
-	var secret, ruled []string
+	// Without a review nobody sees what is written where programs look for what to run.
+	mode, _ := s.settings()
+	unseen := mode == ModeAutoEdit && spec.Kind == tools.KindEdit
+	var secret, ruled, run []string
 	for _, p := range paths {
 		switch d := s.opt.Policy.Judge(policy.Call{Tools: j.Tools, Paths: []policy.Path{s.policyPath(p)}}); {
 		case d.Decision == policy.Ask && d.Path != "":
@@ -63,6 +66,8 @@ func (s *Session) guard(ctx context.Context, t *turn, view *workspace.View, c *c
 		case d.Decision == policy.Allow && d.Path != "":
 		case !slices.Contains(namers, spec.Name) && s.sensitive(p) && !s.opened(p):
 			secret = append(secret, p)
+		case unseen && policy.Runs(s.policyPath(p)) && !s.opened(p):
+			run = append(run, p)
 		}
 	}
 	ruled = slices.DeleteFunc(ruled, s.opened)
@@ -73,6 +78,8 @@ func (s *Session) guard(ctx context.Context, t *turn, view *workspace.View, c *c
 		c.guarded = guarded{ask: "of the rule on " + strings.Join(s.rel(ruled), ", "), always: true}
 	case verdict.Decision == policy.Ask && verdict.Path == "":
 		c.guarded = guarded{ask: "of the rule " + verdict.Rule.String()}
+	case len(run) > 0:
+		c.guarded = guarded{ask: strings.Join(s.rel(run), ", ") + " is where other programs look for what to run"}
 	case verdict.Decision == policy.Allow:
 		c.guarded = guarded{allowed: true}
 	}

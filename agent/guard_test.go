@@ -226,6 +226,28 @@ func TestPolicyOfEdits(t *testing.T) {
 	}
 }
 
+// What other programs run is reviewed where edits are applied at once, by whatever spelling or link it is reached.
+func TestEditsOfWhatRuns(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rv := &autos{}
+	var steps []agenttest.Step
+	for _, name := range []string{".git/hooks/pre-commit", "sub/.GIT/config", ".gemini/settings.json", ".vscode/tasks.json", "link/hooks/x", "a.txt", ".gitignore", "git/x"} {
+		steps = append(steps, step(callOf("write_file", "file_path", name, "content", "x\n")))
+	}
+	b := newBenchAt(t, root, agent.Options{Mode: agent.ModeAutoEdit, Reviewer: rv}, append(steps, done)...)
+	b.files(map[string]string{".git/config": "[core]\n"})
+	if err := os.Symlink(".git", filepath.Join(root, "link")); err != nil {
+		t.Fatal(err)
+	}
+	b.turn("x")
+	if got, want := strings.Join(rv.got, " "), "pre-commit:false config:false settings.json:false tasks.json:false x:false a.txt:true .gitignore:true x:true"; got != want {
+		t.Errorf("applied without asking:\n%s, want\n%s", got, want)
+	}
+}
+
 // No secret of ours gets to the model through a command.
 func TestSecretsOfCommands(t *testing.T) {
 	t.Setenv("GEMINI_API_KEY", "own-credential-1")
