@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"redline/agent"
 	"redline/workspace"
 )
 
@@ -36,6 +37,9 @@ func (r *headless) Review(ctx context.Context, p *workspace.Proposal, auto bool,
 		}
 	default:
 		reason := fmt.Sprintf("this run has no user to ask, and its mode %q does not allow edits; tell the user to run with --mode autoEdit", r.mode)
+		if r.mode == string(agent.ModeAutoEdit) || r.mode == string(agent.ModeYolo) {
+			reason = "this change must be reviewed, as a rule asks for it or other programs may run what is in the file, and this run has no user to ask; tell the user to make it in an editor"
+		}
 		for h := range p.Hunks() {
 			h.State, h.Reason = workspace.Rejected, reason
 		}
