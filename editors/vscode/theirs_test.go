@@ -64,6 +64,7 @@ func TestVSCodeTheirs(t *testing.T) {
 	w.wait(`.tab.active[data-resource-name="old.txt"], .tab.active[aria-label*="old.txt"]`, "")
 	w.shot("2-delete")
 	w.click(row("name.txt → other.txt"))
+	w.wait(`.tab.active[aria-label*="name.txt"]`, "")
 	w.shot("3-rename")
 
 	// Both sides of a conflict; theirs is taken with one edit, which undo takes back.

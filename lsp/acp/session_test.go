@@ -266,7 +266,11 @@ func TestVerdicts(t *testing.T) {
 			t.Parallel()
 			c := &client{dir: t.TempDir()}
 			m := agenttest.NewModel(calls(c.replace("f", "one", "two")), say("Done."))
-			c = start(t, setup{model: m, dir: c.dir, files: map[string]string{"f": "one\n"}, change: func(o *acp.Options) { o.Timing.Review = 300 * time.Millisecond }})
+			c = start(t, setup{model: m, dir: c.dir, files: map[string]string{"f": "one\n"}, change: func(o *acp.Options) {
+				if name == "never" {
+					o.Timing.Review = 300 * time.Millisecond
+				}
+			}})
 			lax(t)
 			c.permit = tt.permit
 			o := c.open()
