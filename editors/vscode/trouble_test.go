@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -68,7 +67,8 @@ func TestVSCodeNoServer(t *testing.T) {
 		}
 		env[name] = strings.TrimSpace(string(out))
 	}
-	w := start(t, setup{folder: dir, env: env, settings: map[string]any{"redline.server.path": ""}})
+	// The list of extensions, slowest first, draws what is in view only.
+	w := start(t, setup{folder: dir, env: env, settings: map[string]any{"redline.server.path": ""}, height: 2400})
 	toast := func(button string) {
 		t.Helper()
 		w.do(command{"op": "click", "sel": ".notification-toast .monaco-button", "has": button})
@@ -151,35 +151,16 @@ func TestVSCodeNoServer(t *testing.T) {
 	if err := json.Unmarshal(w.do(command{"op": "texts", "sel": ".runtime-extensions-editor .extension"}), &rows); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("activation of the extensions, in ms: %s", baseline(rows))
-	for _, r := range rows {
-		m := activation.FindStringSubmatch(r)
-		if !strings.Contains(r, "Redline") || m == nil {
-			continue
-		}
-		ms, err := strconv.Atoi(m[1])
-		if err != nil {
-			t.Fatal(err)
-		}
-		busy := load(t) / float64(runtime.NumCPU())
-		t.Logf("activation takes %d ms of the %d allowed (load of a processor %.1f)", ms, maxActivation, busy)
-		if ms > maxActivation && busy < 1 { // else it is the others' time
-			t.Errorf("activation takes %d ms", ms)
-		}
+	took := activations(t, rows)
+	t.Logf("activation of the extensions, in ms: %v", took)
+	ms, ok := took["Redline"]
+	if !ok {
+		t.Fatal("the editor does not say how long Redline took to activate")
 	}
-}
-
-// baseline lists how long the extensions took to activate, the editor's own beside ours: what
-// those take that do next to nothing is the machine.
-func baseline(rows []string) string {
-	var out []string
-	for _, r := range rows {
-		name, _, _ := strings.Cut(strings.TrimSpace(r), "\n")
-		if m := activation.FindStringSubmatch(r); m != nil {
-			out = append(out, name+" "+m[1])
-		}
+	// A busy machine multiplies all: the editor's own of a like size are measured beside ours.
+	if beside := max(took["JSON Language Features"], took["Emmet"]); ms > maxActivation && ms > beside {
+		t.Errorf("activation takes %d ms; %d are allowed, or what the editor's own take: %d", ms, maxActivation, beside)
 	}
-	return strings.Join(out, ", ")
 }
 
 // maxActivation is how long the extension may take to load and activate, in milliseconds.
@@ -188,15 +169,21 @@ const maxActivation = 60
 // activation is how the host tells that.
 var activation = regexp.MustCompile(`Activation: (\d+)ms`)
 
-// load returns how many processes wanted to run in the last minute.
-func load(t *testing.T) float64 {
+// activations returns how long extensions took to load and activate, in milliseconds, by name.
+func activations(t *testing.T, rows []string) map[string]int {
 	t.Helper()
-	first, _, _ := strings.Cut(read(t, "/proc/loadavg"), " ")
-	n, err := strconv.ParseFloat(first, 64)
-	if err != nil {
-		t.Fatal(err)
+	out := map[string]int{}
+	for _, r := range rows {
+		name, _, _ := strings.Cut(strings.TrimSpace(r), "\n")
+		if m := activation.FindStringSubmatch(r); m != nil {
+			ms, err := strconv.Atoi(m[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			out[strings.TrimSpace(name)] = ms
+		}
 	}
-	return n
+	return out
 }
 
 // configure changes a setting of the machine, by its file.
