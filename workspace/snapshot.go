@@ -91,8 +91,11 @@ func (s *Snapshot) Read(path string) (*File, error) {
 			Path: path, Text: doc.Text, Format: text.Plain,
 			Open: true, Version: doc.Version, URI: doc.URI,
 		}
+		if Untitled(path) {
+			return f, nil // it is nowhere on the disk
+		}
 		// The editor shows neither encoding nor BOM; they are the disk's.
-		if data, _, err := ReadBytes(path); err == nil && !Untitled(path) {
+		if data, _, err := ReadBytes(path); err == nil {
 			if _, format, err := text.Decode(data); err == nil {
 				f.Format = format
 			}
